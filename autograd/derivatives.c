@@ -227,6 +227,17 @@ static void jacobian(wg_value *y, wg_value *const *x, size_t n_x, wg_jacobian_op
         J[i] = J[i] ? wg_reshape(J[i], joined(&y->shape, &x[i]->shape)) : NULL;
 }
 
+static bool are_legal(wg_graph *g, const char *who, const wg_jacobian_options *o)
+{
+    if (o->chunk < 0)
+        wg_graph_fail(g, WG_EINVAL, NULL, who, "chunk is %lld, must be 0 or more",
+                      (long long)o->chunk);
+    else if ((unsigned)o->mode > WG_JACOBIAN_FORWARD)
+        wg_graph_fail(g, WG_EINVAL, NULL, who, "mode is %d, must be 0 to %d", (int)o->mode,
+                      WG_JACOBIAN_FORWARD);
+    return wg_graph_status(g) == WG_OK;
+}
+
 wg_status(wg_jacobian)(const char *at, wg_value *y, wg_value *const *x, size_t n_x,
                        const wg_jacobian_options *options, wg_value **J)
 {
@@ -239,15 +250,8 @@ wg_status(wg_jacobian)(const char *at, wg_value *y, wg_value *const *x, size_t n
     if (!g)
         return refuse(y);
     wg_jacobian_options o = options ? *options : (wg_jacobian_options){0};
-    if (o.chunk < 0)
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_jacobian", "chunk is %lld, must be 0 or more",
-                      (long long)o.chunk);
-    else if ((unsigned)o.mode > WG_JACOBIAN_FORWARD)
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_jacobian", "mode is %d, must be 0 to %d", (int)o.mode,
-                      WG_JACOBIAN_FORWARD);
-    else if (need_floats(g, "wg_jacobian", "y", &y, 1) &&
-             need_floats(g, "wg_jacobian", "x", x, n_x) &&
-             room_for_axes(g, "wg_jacobian", y, x, n_x))
+    if (are_legal(g, "wg_jacobian", &o) && need_floats(g, "wg_jacobian", "y", &y, 1) &&
+        need_floats(g, "wg_jacobian", "x", x, n_x) && room_for_axes(g, "wg_jacobian", y, x, n_x))
         jacobian(y, x, n_x, o, J);
     return end(g, &before);
 }
@@ -303,8 +307,10 @@ wg_status(wg_hessian)(const char *at, wg_value *L, wg_value *const *x, size_t n_
     wg_graph *g = begin(at, "wg_hessian", L, &before);
     if (!g)
         return refuse(L);
-    if (need_floats(g, "wg_hessian", "x", x, n_x) && need_scalar(g, "wg_hessian", L))
-        hessian(g, L, x, n_x, options ? options->chunk : 0, H);
+    wg_jacobian_options o = options ? *options : (wg_jacobian_options){0};
+    if (are_legal(g, "wg_hessian", &o) && need_floats(g, "wg_hessian", "x", x, n_x) &&
+        need_scalar(g, "wg_hessian", L))
+        hessian(g, L, x, n_x, o.chunk, H);
     return end(g, &before);
 }
 

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LAST = 1000 };
@@ -112,6 +114,49 @@ static int average_given(const request *r)
     return complain_error(&error);
 }
 
+/* What training writes beside progress.json, which a mean must not replace by mistake. */
+static bool is_of_training(const char *path)
+{
+    static const char *const names[] = {WG_FILE_MODEL, WG_FILE_OPTIMIZER};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    bool found = false;
+    for (int i = 0; i < WG_COUNT(names); i++)
+        found = found || strcmp(name, names[i]) == 0;
+    char *folder =
+        found ? strndup(slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1) : NULL;
+    char *progress = folder ? wg_folder_path(folder, WG_FILE_PROGRESS) : NULL;
+    found = progress && access(progress, F_OK) == 0;
+    free(progress);
+    free(folder);
+    return found;
+}
+
+/* Only weights are replaced by weights. */
+static int check_replaced(const char *path)
+{
+    struct stat s;
+    wg_error error = {.status = WG_OK};
+    wg_safetensors *f = NULL;
+    if (lstat(path, &s) != 0)
+        return EXIT_OK;
+    if (S_ISLNK(s.st_mode)) {
+        complain("%s: expected a regular file to replace, or none, got a symbolic link", path);
+        return EXIT_IO;
+    }
+    if (is_of_training(path)) {
+        complain("%s: a training has saved it there; give OUTPUT another name", path);
+        return EXIT_USAGE;
+    }
+    if (!S_ISREG(s.st_mode) || s.st_size == 0)
+        return EXIT_OK;
+    if (wg_safetensors_open(&f, path, &error) != WG_OK) {
+        complain("%s; OUTPUT replaces weights only", error.text);
+        return exit_code(error.status);
+    }
+    wg_safetensors_close(f);
+    return EXIT_OK;
+}
+
 int command_average(int argc, char **argv)
 {
     static const struct argp argp = {table,
@@ -126,7 +171,9 @@ int command_average(int argc, char **argv)
     int code = parse_arguments(&argp, argc, argv, 0, &r);
     if (code != EXIT_OK)
         return code;
-    code = check_output(r.arguments[0]);
+    code = check_replaced(r.arguments[0]);
+    if (code == EXIT_OK)
+        code = check_output(r.arguments[0]);
     if (code == EXIT_OK)
         code = r.last ? average_last(&r) : average_given(&r);
     return code;

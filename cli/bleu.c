@@ -97,6 +97,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         r->use_chrf = r->use_chrf || r->chrf.word_order || r->chrf.keep_blanks;
         if (r->use_chrf && r->of_bleu)
             argp_error(state, "%s applies to BLEU, not to chrF", r->of_bleu);
+        if (r->bleu.smoothing_value != 0 && r->bleu.smoothing != WG_BLEU_FLOOR &&
+            r->bleu.smoothing != WG_BLEU_ADD_K)
+            argp_error(state, "--smooth-value applies to --smooth floor and add-k");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -61,6 +61,9 @@ void complain_unknown(const char *what, const char *name, name_at *at);
 /** Checks, before the work, that the result can be written to `path`; its contents stay.  NULL
  * means no file and passes.  Complains and returns EXIT_IO otherwise. */
 int check_output(const char *path);
+/** Checks that `output`, which may be NULL, is not the file `input`, which it would overwrite.
+ * Complains and returns EXIT_USAGE otherwise. */
+int check_other_file(const char *output, const char *input);
 /** Writes size bytes to the file at `path`; complains and returns EXIT_IO if that fails. */
 int write_file(const char *path, const void *bytes, size_t size);
 

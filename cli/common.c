@@ -99,6 +99,16 @@ void complain_unknown(const char *what, const char *name, name_at *at)
     fputc('\n', stderr);
 }
 
+int check_other_file(const char *output, const char *input)
+{
+    struct stat to, from;
+    if (!output || stat(output, &to) != 0 || stat(input, &from) != 0 || !S_ISREG(to.st_mode) ||
+        to.st_dev != from.st_dev || to.st_ino != from.st_ino)
+        return EXIT_OK;
+    complain("%s: the output would overwrite the input %s", output, input);
+    return EXIT_USAGE;
+}
+
 int check_output(const char *path)
 {
     struct stat s;

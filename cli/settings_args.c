@@ -214,3 +214,13 @@ const char *settings_args_value(const settings_args *a, const char *name)
             value = a->given[i].values[0];
     return value;
 }
+
+void settings_args_note_idle(const settings_args *a, const wg_settings *s, bool distributed)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        const wg_option *o = a->given[i].option;
+        bool heeded = !o->needs || (o->has_effect ? o->has_effect(s) : distributed);
+        if (!heeded && !s->quiet)
+            complain("--%s has no effect without %s", o->name, o->needs);
+    }
+}

@@ -10,12 +10,12 @@ typedef struct stop_request {
 } stop_request;
 
 /* From now on these signals are taken by a thread, which first lets them end the program as usual.
- * Those that the parent ignored, as nohup does, stay ignored.  To be called before other threads
- * exist; `r` must outlive the program.
+ * Those that the parent ignored, as nohup does, stay ignored.  `r` must outlive the program.
  *
- * No handler runs anywhere: the signals are blocked in all threads and taken by a thread of their
- * own.  A handler would need a stack where it interrupts, and kernels made at run time may use the
- * stack pointer for other things. */
+ * In the calling thread and those that it starts the signals are blocked.  A handler would need a
+ * stack where it interrupts, and kernels made at run time may use the stack pointer for other
+ * things.  Only in threads that libraries have started before, such as OpenBLAS's, a handler runs:
+ * it passes the signal on. */
 void stop_on_signals(stop_request *r);
 /* From now on the first signal only sets r->signal_number; the next one ends the program. */
 void stop_gently(stop_request *r);

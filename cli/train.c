@@ -5,6 +5,7 @@
 #include "cli/threads.h"
 #include "graph/flag.h"
 #include "wengert/distributed/ranks.h"
+#include "wengert/train/checkpoint.h"
 #include "wengert/translate/folder.h"
 #include "wengert/translate/trainer.h"
 
@@ -57,6 +58,16 @@ static int check_vocabularies(const wg_settings *asked)
     return exit_code(status);
 }
 
+/* A training whose settings are gone can be resumed by the options that it began with. */
+static void note_lost_settings(const char *folder)
+{
+    wg_error error;
+    bool exists = false;
+    if (wg_checkpoint_exists(folder, &exists, &error) == WG_OK && exists)
+        complain("%s has a training, but no " WG_FILE_CONFIG ": its settings must all be given",
+                 folder);
+}
+
 /* The settings of the model in the folder, overridden by `asked`; without a model, `asked`. */
 static int merge_settings(wg_settings *s, wg_settings *asked)
 {
@@ -65,6 +76,8 @@ static int merge_settings(wg_settings *s, wg_settings *asked)
     int code = EXIT_OK;
     if (asked->model && !asked->overwrite)
         code = model_exists(asked->model, &is_model);
+    if (code == EXIT_OK && !is_model && asked->model && !asked->overwrite)
+        note_lost_settings(asked->model);
     if (code == EXIT_OK && !is_model) {
         *s = *asked;
         *asked = (wg_settings){0};
@@ -168,8 +181,10 @@ int command_train(int argc, char **argv)
     else if (code == EXIT_OK && !s.model) {
         complain("no model folder given; use --model FOLDER");
         code = EXIT_USAGE;
-    } else if (code == EXIT_OK)
+    } else if (code == EXIT_OK) {
+        settings_args_note_idle(&r.args, &s, r.engine);
         code = train_on(&s, r.engine);
+    }
     wg_settings_free(&asked);
     wg_settings_free(&s);
     settings_args_free(&r.args);

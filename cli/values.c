@@ -2,6 +2,7 @@
 #include "graph/sizes.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,8 +42,10 @@ double real_argument(const struct argp_state *state, const char *option, const c
                      double min, double max, const char *range)
 {
     char *end;
+    errno = 0;
     double x = strtod(text, &end);
-    if (end == text || *end || !(x >= min && x <= max))
+    bool lost = errno == ERANGE && fabs(x) < 1; /* smaller than a double holds */
+    if (end == text || *end || lost || !(x >= min && x <= max))
         argp_error(state, "%s: expected a number %s, got '%s'", option, range, text);
     return x;
 }

@@ -63,15 +63,27 @@ static void write_number(int fd)
         errno = 0;
 }
 
+static wg_status remember(wgi_lock *l, const char *folder, wg_error *error)
+{
+    struct stat s;
+    if (stat(folder, &s) != 0)
+        return wgi_error_errno(error, folder, "look for it");
+    l->device = s.st_dev;
+    l->inode = s.st_ino;
+    return WG_OK;
+}
+
 wg_status wgi_lock_take(wgi_lock *out, const char *folder, wg_error *error)
 {
     size_t n = strlen(folder);
-    *out = (wgi_lock){malloc(n + sizeof name), -1, false};
+    *out = (wgi_lock){.path = malloc(n + sizeof name), .fd = -1};
     if (!out->path)
         return wgi_error_file(error, WG_ENOMEM, folder, "no memory to lock it");
     memcpy(out->path, folder, n);
     memcpy(out->path + n, name, sizeof name);
     wg_status status = open_locked(out, folder, error);
+    if (status == WG_OK)
+        status = remember(out, folder, error);
     if (status == WG_OK) {
         write_number(out->fd);
         return WG_OK;
@@ -79,16 +91,32 @@ wg_status wgi_lock_take(wgi_lock *out, const char *folder, wg_error *error)
     if (out->fd >= 0)
         close(out->fd);
     free(out->path);
-    *out = (wgi_lock){NULL, -1, false};
+    *out = (wgi_lock){.path = NULL, .fd = -1};
     return status;
+}
+
+wg_status wgi_lock_check(const wgi_lock *l, const char *folder, wg_error *error)
+{
+    struct stat s;
+    if (!l->path)
+        return WG_OK;
+    bool there = stat(folder, &s) == 0;
+    if (!there && errno != ENOENT && errno != ENOTDIR)
+        return wgi_error_errno(error, folder, "look for it");
+    if (there && s.st_dev == l->device && s.st_ino == l->inode)
+        return WG_OK;
+    return wgi_error_file(error, WG_EIO, folder,
+                          "it was renamed or removed while this process trained in it; what was "
+                          "saved is where the folder is now");
 }
 
 void wgi_lock_release(wgi_lock *l)
 {
     if (!l->path)
         return;
-    unlink(l->path);
+    if (is_current(l->fd, l->path))
+        unlink(l->path);
     close(l->fd);
     free(l->path);
-    *l = (wgi_lock){NULL, -1, false};
+    *l = (wgi_lock){.path = NULL, .fd = -1};
 }

@@ -36,7 +36,7 @@ typedef struct loading {
     const char *path;
     wg_weights_options o;
     const wg_file_tensor **from; /* [tensors of the store] what fills each, NULL: nothing */
-    size_t loaded;
+    size_t loaded, asked_for;    /* tensors; asked for: of the store, by their names */
     names ignored, missing;
     wg_error *error;
 } loading;
@@ -70,6 +70,7 @@ static wg_status choose(loading *l, size_t i)
                      ? NULL
                      : wgi_renamed(t->name, l->o.to_prefix, l->o.from_prefix, &status);
     const wg_file_tensor *got = name ? wg_safetensors_find(l->file, name) : NULL;
+    l->asked_for += name != NULL;
     if (wgi_tensor_fits(t, got))
         l->from[i] = got;
     else if (name && !is_state && (got || !l->o.allow_missing))
@@ -95,6 +96,16 @@ static wg_status list_ignored(loading *l)
     return status;
 }
 
+/* A prefix that no name of the store has is a slip: nothing would be loaded. */
+static wg_status check_prefix(const loading *l)
+{
+    const char *prefix = l->o.to_prefix;
+    if (l->asked_for || l->o.allow_missing || !prefix || !*prefix)
+        return WG_OK;
+    return wgi_error_set(l->error, WG_EDATA, "%s: no name in the store begins with '%s'", l->path,
+                         prefix);
+}
+
 static wg_status fill_known(loading *l)
 {
     wg_status status = WG_OK;
@@ -106,6 +117,8 @@ static wg_status fill_known(loading *l)
         wg_status one = choose(l, i);
         status = one != WG_OK ? one : status;
     }
+    if (status == WG_OK)
+        status = check_prefix(l);
     if (status == WG_OK)
         status = list_ignored(l);
     for (size_t i = 0; i < n && status == WG_OK; i++) {

@@ -4,6 +4,7 @@
 #include "graph/grow.h"
 #include "graph/internal.h"
 #include "graph/names.h"
+#include "graph/passing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,22 @@ wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, const cha
                     at ? wgi_short_at(at) : "", at ? ")" : "");
     free(more);
     return NULL;
+}
+
+void wgi_graph_let_pass(wg_graph *g)
+{
+    if (g && g->status != WG_OK)
+        g->passing = true;
+}
+
+void wgi_graph_retry(wg_graph *g)
+{
+    if (!g || !g->passing)
+        return;
+    free(g->message);
+    g->message = NULL;
+    g->status = WG_OK;
+    g->passing = false;
 }
 
 const char *wgi_graph_enter(wg_graph *g, const char *who)

@@ -39,6 +39,7 @@ struct wg_graph {
     const char *caller; /* graph/call.h; NULL: none */
     uint64_t next_key;
     wg_status status;
+    bool passing;  /* graph/passing.h */
     char *message; /* NULL, or text on the heap  */
 };
 

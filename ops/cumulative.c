@@ -1,4 +1,5 @@
 /* Cumulative sums, products and extremes along one axis. */
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -50,6 +51,8 @@ const wg_op wg_op_cumsum = {
 wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, int flags)
 {
     const wg_cumsum_attrs a = {axis, flags & WG_CUMSUM_REVERSE, flags & WG_CUMSUM_EXCLUSIVE};
+    if (!wgi_check_flags(at, "wg_cumsum", x, flags, WG_CUMSUM_REVERSE | WG_CUMSUM_EXCLUSIVE))
+        return NULL;
     return wg_apply1(at, &wg_op_cumsum, &a, x);
 }
 
@@ -98,6 +101,8 @@ const wg_op wg_op_cumprod = {
 wg_value *(wg_cumprod)(const char *at, wg_value *x, int axis, int flags)
 {
     const wg_cumsum_attrs a = {axis, flags & WG_CUMSUM_REVERSE, flags & WG_CUMSUM_EXCLUSIVE};
+    if (!wgi_check_flags(at, "wg_cumprod", x, flags, WG_CUMSUM_REVERSE | WG_CUMSUM_EXCLUSIVE))
+        return NULL;
     return wg_apply1(at, &wg_op_cumprod, &a, x);
 }
 

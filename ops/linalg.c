@@ -145,6 +145,8 @@ static wg_value *matmul_vectors(const char *at, wg_value *a, wg_value *b, wg_mat
 wg_value *(wg_matmul_t)(const char *at, wg_value *a, wg_value *b, int transposes)
 {
     wg_matmul_attrs t = {transposes & WG_TN, transposes & WG_NT};
+    if (!wgi_check_flags(at, "wg_matmul_t", a, transposes, WG_TT))
+        return NULL;
     if (a && b && (a->shape.rank == 0 || b->shape.rank == 0))
         return wg_graph_fail(wg_graph_of(a), WG_ESHAPE, at, "matmul",
                              "%s is a scalar: wg_mul multiplies by one", a->shape.rank ? "b" : "a");

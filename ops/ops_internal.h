@@ -12,6 +12,10 @@ wg_value *wgi_as_rows(wg_value *x);
 wg_value *wgi_apply_list(const char *at, const wg_op *op, const void *attrs, wg_value *const *in,
                          size_t n);
 
+/* `flags` of the builder `who` has no bits but those of `all`; false, and the graph of x in error,
+ * otherwise. */
+bool wgi_check_flags(const char *at, const char *who, const wg_value *x, int flags, int all);
+
 /* The attributes of a node of adam, adamw or one of their fused forms are in range; false after an
  * error. */
 bool wgi_need_adam_attrs(wg_node *n);

@@ -201,5 +201,7 @@ wg_value *(wg_triangular_solve)(const char *at, wg_value *a, wg_value *b, wg_tri
                                 int flags)
 {
     wg_triangular_solve_attrs t = {triangle, flags & WG_TRANSPOSED, flags & WG_UNIT_DIAGONAL};
+    if (!wgi_check_flags(at, "wg_triangular_solve", a, flags, WG_TRANSPOSED | WG_UNIT_DIAGONAL))
+        return NULL;
     return wgi_apply_solution(at, &wg_op_triangular_solve, &t, a, b);
 }

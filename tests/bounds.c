@@ -231,6 +231,17 @@ void bound_errors(const op_bound *b, const conf_case *c, const conf_results *y,
     norm_bounds_free(&limits);
 }
 
+bool bound_of_small(const op_bound *b, const conf_case *c, const conf_results *y,
+                    const conf_results *truth, int i)
+{
+    const op_bound usual = bound_usual();
+    double error[CONF_RESULTS] = {0};
+    if ((b->kind != BOUND_MEAN_SQUARE && b->kind != BOUND_PRODUCT) || c->whole)
+        return false;
+    bound_errors(&usual, c, y, truth, error);
+    return error[i] <= usual.tolerance;
+}
+
 /* ---- bf16 and f16 ---------------------------------------------------------------------------- */
 
 double bound_of_half(const half_format *f, double t)

@@ -26,7 +26,16 @@ static inline setting all_tables(void)
         s.table[s.n_tables++] = &wgi_simd_table_avx2;
     if (best >= WG_ISA_AVX512_CORE)
         s.table[s.n_tables++] = &wgi_simd_table_avx512;
-    if (best >= WG_ISA_AVX512_CORE_VNNI)
+#endif
+    return s;
+}
+
+/* The same for the kernels of 8-bit integers: with VNNI, no others are compiled again. */
+static inline setting int8_tables(void)
+{
+    setting s = all_tables();
+#if defined(__x86_64__)
+    if (wg_isa_best() >= WG_ISA_AVX512_CORE_VNNI)
         s.table[s.n_tables++] = &wgi_simd_table_avx512vnni;
 #endif
     return s;

@@ -4,6 +4,7 @@
 #include "graph/error.h"
 #include "train/checkpoint_files.h"
 #include "train/finite.h"
+#include "train/progress.h"
 #include "train/stop.h"
 #include "wengert/files/weights.h"
 
@@ -58,10 +59,26 @@ static const char *wrong_schedule(const wg_trainer_options *o)
                "got none";
     if (!(s->rate >= 0) || !isfinite(first) || first < 0)
         return "schedule: expected a kind of wg_schedule_kind, and rates of 0 or more";
+    if (s->kind == WG_SCHEDULE_NOAM && s->d_model == 0)
+        return "schedule: expected d_model, since WG_SCHEDULE_NOAM divides by its root";
     if ((s->kind == WG_SCHEDULE_COSINE || s->kind == WG_SCHEDULE_LINEAR) && s->updates == 0 &&
         o->after.n == 0)
         return "schedule: expected its updates, since `after` does not end the run";
     return NULL;
+}
+
+/* What has no effect, or never the one that it should have; a task gives all that it knows. */
+static const char *idle_option(const wg_trainer_options *o)
+{
+    const wg_optimizer *opt = &o->optimizer;
+    bool is_sgd = opt->kind == WG_OPTIMIZER_SGD, has_valid = o->valid || o->valid_source;
+    return !is_sgd && opt->momentum != 0 ? "optimizer: momentum is of WG_OPTIMIZER_SGD"
+           : is_sgd && (opt->beta1 != 0 || opt->beta2 != 0 || opt->eps != 0)
+               ? "optimizer: beta1, beta2 and eps are of Adam"
+           : o->validate.n && !has_valid ? "validate: there is no validation data"
+           : o->patience > 0 && !o->validate.n
+               ? "patience: expected an interval of validations, `validate`"
+               : NULL;
 }
 
 static void take_options(wg_trainer *t, const wg_trainer_options *options)
@@ -98,6 +115,7 @@ static wg_status check_options(wg_trainer *t)
             wrong = "groups: expected names, and rates and decays of 0 or more";
     }
     wrong = wrong ? wrong : wrong_schedule(&t->options);
+    wrong = wrong || t->task.open ? wrong : idle_option(&t->options);
     return wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : WG_OK;
 }
 
@@ -206,6 +224,39 @@ static wg_status fill_store(wg_trainer *t)
     return wgi_plans_fill(&t->plans, &first, &p, &size, &t->error);
 }
 
+/* The metrics by which models are ranked must be reported by the model in validation, whose graph
+ * is built here for the first time. */
+static wg_status check_metrics(wg_trainer *t)
+{
+    wg_shape *shapes;
+    wg_batch_size size;
+    wgi_step_graph s = {.graph = NULL};
+    char name[WG_METRIC_NAME];
+    if (t->task.evaluate || !t->options.metrics || !t->options.validate.n || !t->valid.s.batches)
+        return WG_OK;
+    wg_status status = wgi_plans_describe(&t->plans, &t->valid.s, 0, 0, &shapes, &size, &t->error);
+    if (status != WG_OK)
+        return status;
+    wgi_step_build(&s, &t->options, t->valid.s.fields, t->valid.s.n_fields, shapes,
+                   WG_STEP_EVALUATES);
+    status = wg_graph_status(s.graph);
+    if (status != WG_OK)
+        wgi_error_set(&t->error, status, "validation: %s", wg_graph_message(s.graph));
+    for (size_t i = 0; status == WG_OK && wgi_trainer_metric(t, i, name); i++) {
+        bool found = strcmp(name, t->task.words.loss) == 0;
+        for (size_t k = 0; k < s.n_metrics; k++)
+            found = found || strcmp(name, s.metric[k].name) == 0;
+        if (found)
+            continue;
+        status = wgi_error_set(&t->error, WG_EINVAL, "metrics: the model reports no '%s', but %s",
+                               name, t->task.words.loss);
+        for (size_t k = 0; k < s.n_metrics; k++)
+            wgi_error_add(&t->error, ", %s", s.metric[k].name);
+    }
+    wg_graph_free(s.graph);
+    return status;
+}
+
 /* Fills the parameters from the file of weights, and starts their averages there. */
 static wg_status load_pretrained(wg_trainer *t)
 {
@@ -235,6 +286,8 @@ static wg_status start_parameters(wg_trainer *t)
     if (status != WG_OK || !t->store)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     status = fill_store(t);
+    if (status == WG_OK)
+        status = check_metrics(t);
     if (status != WG_OK || !path)
         return status;
     if (!t->resumes)
@@ -260,12 +313,25 @@ static wg_status check_position(wg_trainer *t)
     return WG_OK;
 }
 
+/* What the task has of its own, such as vocabularies, before tensors whose shapes depend on it.  If
+ * progress.json cannot be read, loading says so. */
+static wg_status check_task(wg_trainer *t)
+{
+    wg_error unread;
+    char *path = t->task.check_resumed ? wg_folder_path(t->options.folder, WG_FILE_PROGRESS) : NULL;
+    bool read = path && wgi_progress_read(&t->progress, NULL, path, &unread) == WG_OK;
+    free(path);
+    return read ? t->task.check_resumed(t->task.context, t) : WG_OK;
+}
+
 static wg_status resume(wg_trainer *t)
 {
     wg_progress *p = &t->progress;
     const char *folder = t->options.folder;
     wg_checkpoint_options files = t->task.files;
-    wg_status status = wgi_shards_make_whole(t);
+    wg_status status = check_task(t);
+    if (status == WG_OK)
+        status = wgi_shards_make_whole(t);
     files.moments = t->shards.whole;
     if (status == WG_OK)
         status = wg_checkpoint_load(folder, t->store, p, &files, &t->error);

@@ -58,6 +58,16 @@ static void add_groups(wg_trainer *t)
     add(t, "groups", "%zu (%016" PRIx64 ")", o->n_groups, hash);
 }
 
+/* Of what the best model depends on, too; data that come from a function have no hash. */
+static void add_examples(wg_trainer *t)
+{
+    char text[WGI_FACT_TEXT];
+    wgi_source_describe(&t->train, text, sizeof text);
+    add(t, "examples", "%s", text);
+    if (t->valid.s.hash)
+        add(t, "validation data", "hash %016" PRIx64, t->valid.s.hash);
+}
+
 void wgi_trainer_facts(wg_trainer *t)
 {
     const wg_trainer_options *o = &t->options;
@@ -72,12 +82,17 @@ void wgi_trainer_facts(wg_trainer *t)
     add_model(t);
     add(t, "seed", "%" PRIu64, o->seed);
     add(t, "batches", "%" PRId64 " in an epoch", t->train.s.batches);
+    add_examples(t);
     add(t, "accumulate", "%" PRId64, o->accumulate);
     add(t, "optimizer", "kind %d, %.9g, %.9g, %.9g, momentum %.9g, decay %.9g, clip-norm %.9g",
         opt->kind, opt->beta1, opt->beta2, opt->eps, opt->momentum, opt->weight_decay,
         opt->clip_norm);
     add(t, "schedule", "kind %d, rate %.9g, warmup %" PRId64 ", start %.9g, floor %.9g", s->kind,
         s->rate, s->warmup, s->start, s->floor);
+    if (s->updates)
+        add(t, "updates of the schedule", "%" PRId64, s->updates);
+    else
+        add(t, "updates of the schedule", "those of the run");
     add_groups(t);
     add(t, "average", "%.9g", o->average);
     add(t, "scale", "%d", (int)o->scale);

@@ -1,5 +1,6 @@
 /* What a training run reports: lines for people, and records in metrics.jsonl. */
 #include "train/trainer.h"
+#include "files/read.h"
 #include "files/replace.h"
 #include "graph/error.h"
 #include "graph/json.h"
@@ -11,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,13 +114,29 @@ static wg_status fail(wg_trainer *t, const char *what)
     return status;
 }
 
+/* A folder that was copied by hard links shares the log with its original, which must stay. */
+static wg_status unshare(const char *path, wg_error *error)
+{
+    struct stat s;
+    char *bytes = NULL;
+    size_t size = 0;
+    if (lstat(path, &s) != 0 || !S_ISREG(s.st_mode) || s.st_nlink < 2)
+        return WG_OK;
+    wg_status status = wgi_file_read(&bytes, &size, path, SIZE_MAX - 1, error);
+    if (status == WG_OK)
+        status = wgi_file_replace_bytes(path, bytes, size, error);
+    free(bytes);
+    return status;
+}
+
 wg_status wgi_report_open(wg_trainer *t)
 {
     char *path = wg_folder_path(t->options.folder, WG_FILE_METRICS);
     if (!path)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
-    wg_status status =
-        wgi_file_append(&t->metrics, path, (size_t)t->progress.metrics_bytes, &t->error);
+    wg_status status = unshare(path, &t->error);
+    if (status == WG_OK)
+        status = wgi_file_append(&t->metrics, path, (size_t)t->progress.metrics_bytes, &t->error);
     free(path);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "graph/shuffle.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,16 @@ static wg_status check(const wg_examples *e, const char *what, wg_error *error)
     if (e->batch < 0 || !e->fields || !e->n_fields)
         return wgi_error_set(error, WG_EINVAL, "%s: expected %s", what,
                              e->batch < 0 ? "batch >= 0" : "fields, got none");
+    if ((unsigned)e->order > WG_ORDER_GIVEN || (unsigned)e->last > WG_LAST_DROPPED)
+        return wgi_error_set(error, WG_EINVAL,
+                             "%s: expected an order of wg_example_order and a last batch of "
+                             "wg_last_batch, got %d and %d",
+                             what, (int)e->order, (int)e->last);
+    if (e->last == WG_LAST_DROPPED && e->batch > e->count)
+        return wgi_error_set(error, WG_EINVAL,
+                             "%s: expected at least one whole batch of %" PRId64
+                             " examples, since a smaller one is left out, got %" PRId64,
+                             what, e->batch, e->count);
     wg_status status = WG_OK;
     for (size_t k = 0; k < e->n_fields && status == WG_OK; k++)
         status = check_field(e, k, what, error);
@@ -167,6 +178,18 @@ wg_status wgi_source_open(wgi_source *out, const wg_examples *examples, const wg
                              "%s: expected a source with batches, fields and both functions", what);
     out->s = *source;
     return WG_OK;
+}
+
+void wgi_source_describe(const wgi_source *s, char *text, size_t size)
+{
+    const wg_examples *e = s->examples ? &s->examples->e : NULL;
+    if (!e)
+        snprintf(text, size, "of a source");
+    else if (e->order == WG_ORDER_GIVEN)
+        snprintf(text, size, "%" PRId64 " in a batch, in the given order", e->batch);
+    else
+        snprintf(text, size, "%" PRId64 " in a batch, shuffled by seed %" PRIu64, e->batch,
+                 e->seed);
 }
 
 void wgi_source_close(wgi_source *s)

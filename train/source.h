@@ -15,6 +15,8 @@ typedef struct wgi_source {
  * `what` is its name in messages. */
 wg_status wgi_source_open(wgi_source *out, const wg_examples *examples, const wg_source *source,
                           uint64_t seed, const char *what, wg_error *error);
+/* How examples are made into batches, for a person and to be compared. */
+void wgi_source_describe(const wgi_source *s, char *text, size_t size);
 void wgi_source_close(wgi_source *s);
 
 #endif

@@ -282,10 +282,13 @@ static wg_status rank(wg_trainer *t, wg_metric *m)
     const char *folder = t->options.folder;
     if (!folder)
         return WG_OK;
+    wg_status status = wgi_lock_check(&t->lock, folder, &t->error);
+    if (status != WG_OK)
+        return status;
     char *path = wg_folder_path(folder, "best-%s.safetensors", m->name);
-    wg_status status =
-        path ? wg_checkpoint_write_model(t->store, &t->task.files, path, &t->error)
-             : wgi_error_file(&t->error, WG_ENOMEM, folder, "no memory to save the best model");
+    status = path
+                 ? wg_checkpoint_write_model(t->store, &t->task.files, path, &t->error)
+                 : wgi_error_file(&t->error, WG_ENOMEM, folder, "no memory to save the best model");
     free(path);
     return status;
 }
@@ -403,7 +406,9 @@ wg_status wg_trainer_draw(wg_trainer *t, const char *path, const wg_picture_opti
 
 static wg_status write_checkpoint(wg_trainer *t, wg_checkpoint_reason reason)
 {
-    wg_status status = wgi_report_saving(t);
+    wg_status status = wgi_lock_check(&t->lock, t->options.folder, &t->error);
+    if (status == WG_OK)
+        status = wgi_report_saving(t);
     wg_checkpoint_options files = t->task.files;
     files.moments = t->shards.whole;
     return status == WG_OK ? wg_checkpoint_save(t->options.folder, t->store, &t->progress, &files,

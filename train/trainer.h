@@ -9,7 +9,7 @@
 #include "train/source.h"
 #include "train/validate.h"
 
-enum { WGI_MAX_NAMES = 16, WGI_MAX_FACTS = 10, WGI_FACT_TEXT = 200 };
+enum { WGI_MAX_NAMES = 16, WGI_MAX_FACTS = 13, WGI_FACT_TEXT = 200 };
 
 /* What a run is about, where wg_trainer_options do not say it: translation, say.  Zero means
  * nothing in every field but `words`.  Hooks report errors in t->error and return their status. */

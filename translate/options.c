@@ -48,6 +48,65 @@ enum { /* uses */
 #define OPTION(kind_, group_, use_, field)                                                         \
     .kind = kind_, .group = group_, .use = use_, .offset = offsetof(wg_settings, field)
 
+/* ---- which options have an effect beside the others ------------------------------------------ */
+
+static bool with_built_in(const wg_settings *s)
+{
+    return !s->train_sets[0] && s->type == WG_TYPE_TRANSFORMER;
+}
+
+static bool for_translation(const wg_settings *s)
+{
+    return s->type == WG_TYPE_TRANSFORMER;
+}
+
+static bool for_language(const wg_settings *s)
+{
+    return s->type == WG_TYPE_LM;
+}
+
+static bool with_validation(const wg_settings *s)
+{
+    return s->type == WG_TYPE_LM ? s->valid_set != NULL : with_built_in(s) || s->valid_sets[0];
+}
+
+static bool with_learned_positions(const wg_settings *s)
+{
+    return s->net.positions == WG_POSITIONS_LEARNED;
+}
+
+static bool with_smoothing(const wg_settings *s)
+{
+    return s->net.label_smoothing > 0;
+}
+
+static bool with_adam(const wg_settings *s)
+{
+    return s->optimizer != WG_OPTIMIZER_SGD;
+}
+
+static bool with_sgd(const wg_settings *s)
+{
+    return s->optimizer == WG_OPTIMIZER_SGD;
+}
+
+static bool with_an_end(const wg_settings *s)
+{
+    return s->schedule.kind == WG_SCHEDULE_COSINE || s->schedule.kind == WG_SCHEDULE_LINEAR;
+}
+
+/* What an option needs: in words, and as a function. */
+#define BUILT_IN .needs = "the built-in corpus", .has_effect = with_built_in
+#define TRANSLATOR .needs = "--type transformer", .has_effect = for_translation
+#define LANGUAGE .needs = "--type lm", .has_effect = for_language
+#define VALIDATION .needs = "a validation set", .has_effect = with_validation
+#define LEARNED .needs = "--positions learned", .has_effect = with_learned_positions
+#define SMOOTHING .needs = "--label-smoothing", .has_effect = with_smoothing
+#define ADAM .needs = "--optimizer adam or adamw", .has_effect = with_adam
+#define SGD .needs = "--optimizer sgd", .has_effect = with_sgd
+#define RANKS .needs = "--distributed"
+#define FALLING .needs = "--lr-schedule cosine or linear", .has_effect = with_an_end
+
 /* clang-format off */
 static const wg_option table[] = {
     /* Each row: its names; what kind of value it has, who uses it, and where it is kept; its help.
@@ -83,6 +142,7 @@ static const wg_option table[] = {
     {"numbers",
      OPTION(WHOLE, FILES, TRAIN, numbers),
      .min = 1, .max = 900000, .default_value = "20000", .unit = "N",
+     BUILT_IN,
      .doc = "number of pairs in the built-in corpus"},
 
     {"vocab-kind", .aliases = "vocab-type",
@@ -105,14 +165,17 @@ static const wg_option table[] = {
             "there; 0: no limit"},
     {"join-lines",
      OPTION(BOOL, WORDING, TRAIN, join_lines), .default_value = "false", .implied_value = "true",
+     LANGUAGE,
      .doc = "language model: lines are one text, which goes on from each line to the next"},
     {"source-marks",
      OPTION(CHOICE, WORDING, NET, source_marks),
      .choices = "end|none|both", .default_value = "end", .unit = "WHICH",
+     TRANSLATOR,
      .doc = "tokens around each source sentence: its end, none, or begin and end"},
     {"decoder-start",
      OPTION(CHOICE, WORDING, NET, decoder_start),
      .choices = "bos|eos|pad", .default_value = "bos", .unit = "TOKEN",
+     TRANSLATOR,
      .doc = "token that the decoder reads first: begin of sentence, end of sentence (fairseq) or "
             "padding (Marian)"},
 
@@ -156,6 +219,7 @@ static const wg_option table[] = {
             "(tensor2tensor, fairseq), learned, rotary, the paper's in halves (Hugging Face)"},
     {"max-positions",
      OPTION(WHOLE, MODEL, NET, net.max_positions), .min = 1, .max = 1e6, .unit = "N",
+     LEARNED,
      .doc = "maximum number of learned positions"},
     {"first-position",
      OPTION(WHOLE, MODEL, NET, net.first_position), .max = 1e6, .unit = "N",
@@ -220,6 +284,7 @@ static const wg_option table[] = {
     {"smoothing-spread",
      OPTION(CHOICE, MODEL, TRAIN, net.smoothing_spread),
      .choices = "uniform|off-target", .unit = "HOW",
+     SMOOTHING,
      .doc = "spread the mass over all tokens, or over all but the correct one"},
     {"dtype", .aliases = "precision",
      OPTION(CHOICE, MODEL, NET, net.dtype), .min = WG_F32, .choices = "f32|f64", .unit = "TYPE",
@@ -249,20 +314,24 @@ static const wg_option table[] = {
      .doc = "optimizer"},
     {"adam-beta1",
      OPTION(REAL, OPTIM, TRAIN, beta1), .max = 0.999999, .default_value = "0.9", .unit = "BETA",
+     ADAM,
      .doc = "decay rate of the first moment"},
     {"adam-beta2",
      OPTION(REAL, OPTIM, TRAIN, beta2),
      .max = 0.999999999, .default_value = "0.98", .unit = "BETA",
+     ADAM,
      .doc = "decay rate of the second moment"},
     {"adam-eps",
      OPTION(REAL, OPTIM, TRAIN, eps),
      .min = 1e-30, .max = 1, .default_value = "1e-09", .unit = "EPS",
+     ADAM,
      .doc = "added to the square root of the second moment"},
     {"weight-decay",
      OPTION(REAL, OPTIM, TRAIN, weight_decay), .max = 1e3, .default_value = "0", .unit = "RATE",
      .doc = "weight decay of adamw; an L2 penalty with the other optimizers"},
     {"momentum",
      OPTION(REAL, OPTIM, TRAIN, momentum), .max = 0.999999, .default_value = "0", .unit = "SHARE",
+     SGD,
      .doc = "momentum of sgd"},
     {"lr-schedule", .aliases = "lr-scheduler",
      OPTION(CHOICE, OPTIM, TRAIN, schedule.kind),
@@ -281,10 +350,12 @@ static const wg_option table[] = {
      .doc = "learning rate at the start of the warm-up"},
     {"lr-floor", .aliases = "min-lr",
      OPTION(REAL, OPTIM, TRAIN, schedule.floor), .max = 1e30, .default_value = "0", .unit = "RATE",
+     FALLING,
      .doc = "final learning rate of cosine and linear"},
     {"lr-updates", .aliases = "total-num-update",
      OPTION(WHOLE, OPTIM, TRAIN, schedule.updates),
      .max = 1e15, .default_value = "0", .unit = "UPDATES",
+     FALLING,
      .doc = "update at which cosine and linear reach --lr-floor; 0: at the limit set by --after"},
     {"clip-norm",
      OPTION(REAL, OPTIM, TRAIN, clip_norm), .max = 1e30, .default_value = "0", .unit = "NORM",
@@ -312,15 +383,18 @@ static const wg_option table[] = {
 
     {"valid-freq", .aliases = "validate-interval-updates",
      OPTION(AMOUNT, VALID, AGAIN, valid_freq), .default_value = "1e", .unit = "AMOUNT",
+     VALIDATION,
      .doc = "validate every AMOUNT; 0: never"},
     {"valid-metrics",
      OPTION(WORDS, VALID, AGAIN, valid_metrics),
      .min = 1, .max = 5, .choices = "cross-entropy|perplexity|accuracy|bleu|chrf",
      .default_value = "cross-entropy", .unit = "METRIC...",
+     VALIDATION,
      .doc = "cross-entropy, perplexity, accuracy, bleu, chrf; the first one selects the best "
             "model"},
     {"early-stopping", .aliases = "patience",
      OPTION(WHOLE, VALID, AGAIN, early_stopping), .max = 1e9, .default_value = "0", .unit = "N",
+     VALIDATION,
      .doc = "stop after N validations without improvement; 0: never"},
     {"bleu-tokenizer", .aliases = "tokenize",
      OPTION(CHOICE, VALID, EVALUATE, bleu_tokenizer),
@@ -347,8 +421,8 @@ static const wg_option table[] = {
     {"max-output-length",
      OPTION(WHOLE, SEARCH, SEARCHING, search.max_length),
      .max = 1e6, .default_value = "0", .unit = "TOKENS",
-     .doc = "maximum length of a translation; 0: that of --max-length-factor and "
-            "--max-length-extra"},
+     .doc = "maximum length of a translation, also where --max-length-factor and "
+            "--max-length-extra allow more; 0: theirs alone"},
     {"max-length-factor", .aliases = "max-len-a",
      OPTION(REAL, SEARCH, SEARCHING, search.max_factor),
      .max = 1e6, .default_value = "1", .unit = "A",
@@ -402,14 +476,17 @@ static const wg_option table[] = {
     {"shard-optimizer",
      OPTION(BOOL, MACHINE, AGAIN, shard_optimizer),
      .default_value = "false", .implied_value = "true",
+     RANKS,
      .doc = "with --distributed: each process keeps the optimizer's moments of its part of the "
             "parameters only"},
     {"bucket-size",
      OPTION(BYTES, MACHINE, AGAIN, bucket), .default_value = "8M", .unit = "BYTES",
+     RANKS,
      .doc = "with --distributed: gradients are summed in parts of about this size"},
     {"wire",
      OPTION(CHOICE, MACHINE, AGAIN, wire),
      .choices = "f32|bf16", .default_value = "f32", .unit = "DTYPE",
+     RANKS,
      .doc = "with --distributed: numbers in which gradients travel; bf16 halves the bytes, and "
             "rounds"},
     {"backend",

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <float.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,9 +152,11 @@ static wg_status read_seed(content *out, const char *text, wg_error *why)
 static wg_status read_real(content *out, const wg_option *o, const char *text, wg_error *why)
 {
     char *end;
+    errno = 0;
     out->real = strtod(text, &end);
+    bool lost = errno == ERANGE && fabs(out->real) < 1; /* smaller than a double holds */
     bool blank = *text == ' ' || *text == '\t' || *text == '\n';
-    if (end == text || *end || blank || !(out->real >= o->min && out->real <= o->max))
+    if (end == text || *end || blank || lost || !(out->real >= o->min && out->real <= o->max))
         return wgi_error_set(why, WG_EINVAL, "a number from %g to %g", o->min, o->max);
     out->real += 0.0; /* -0 is 0 */
     return WG_OK;
@@ -556,6 +559,16 @@ wg_status wg_settings_check(const wg_settings *s, wg_error *error)
         return wgi_error_set(error, WG_EINVAL,
                              "lr-updates is 0, must be given where lr-schedule is cosine or linear "
                              "and after is 0");
+    if (falls(s) && s->schedule.updates != 0 && s->schedule.updates <= s->schedule.warmup)
+        return wgi_error_set(
+            error, WG_EINVAL,
+            "lr-updates is %lld, must be above lr-warmup (%lld): the rate falls to "
+            "lr-floor until then, and stays there",
+            (long long)s->schedule.updates, (long long)s->schedule.warmup);
+    if (s->search.max_factor == 0 && s->search.max_extra == 0)
+        return wgi_error_set(error, WG_EINVAL,
+                             "max-length-factor and max-length-extra are both 0: no translation "
+                             "would have a token");
     if (s->smoothing >= 1)
         return wgi_error_set(error, WG_EINVAL, "exponential-smoothing is %g, must be below 1",
                              s->smoothing);

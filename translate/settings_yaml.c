@@ -220,7 +220,9 @@ wg_status wgi_settings_parse_yaml(wg_settings *s, const char *path, const char *
         return wgi_error_file(error, WG_ENOMEM, path, "out of memory");
     }
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&r.parser, (const unsigned char *)bytes, size);
+    static const char mark[] = "\xef\xbb\xbf"; /* libyaml takes it for the start of a document */
+    const size_t skipped = size >= 3 && memcmp(bytes, mark, 3) == 0 ? 3 : 0;
+    yaml_parser_set_input_string(&r.parser, (const unsigned char *)bytes + skipped, size - skipped);
     wg_status status = read_stream(&r);
     yaml_event_delete(&r.event);
     yaml_parser_delete(&r.parser);

@@ -176,7 +176,8 @@ static wg_status check_resumed(void *context, wg_trainer *t)
     return p->vocabularies == m->vocabularies
                ? WG_OK
                : wgi_error_file(&t->error, WG_EINVAL, t->options.folder,
-                                "vocabs: expected those that this run started with, got others");
+                                "vocabs: expected those that this run started with, got others; "
+                                "was a file vocab.* changed or damaged?");
 }
 
 /* Saves new vocabularies, and the settings. */

@@ -1,6 +1,7 @@
 /* The order of planning. */
 #include "backends/plan/planner.h"
 #include "backends/plan/workspace.h"
+#include "graph/passing.h"
 #include "graph/threads.h"
 
 #include <stdlib.h>
@@ -85,11 +86,13 @@ wg_status wg_plan_create(wg_plan **out, wg_graph *g, const wg_plan_options *opti
     if (!out)
         return WG_EINVAL;
     *out = NULL;
+    wgi_graph_retry(g);
     if (wg_graph_status(g) != WG_OK)
         return wg_graph_status(g);
     wg_plan *plan = calloc(1, sizeof *plan);
     if (!plan) {
         wg_graph_fail(g, WG_ENOMEM, NULL, "wg_plan_create", "out of memory");
+        wgi_graph_let_pass(g);
         return WG_ENOMEM;
     }
     wgi_planner p;
@@ -101,6 +104,7 @@ wg_status wg_plan_create(wg_plan **out, wg_graph *g, const wg_plan_options *opti
     wgi_planner_close(&p, plan);
     if (!ok) {
         wg_plan_free(plan);
+        wgi_graph_let_pass(g);
         return wg_graph_status(g);
     }
     wgi_plan_wire(plan);

@@ -209,7 +209,7 @@ static void tangents_and_points_of_wrong_sizes(void **state)
     expect(g, wg_graph_status(g), WG_ESHAPE, "must have a row for each element of u []");
 }
 
-static void options_of_a_jacobian_have_bounds(void **state)
+static void options_of_jacobians_and_hessians_have_bounds(void **state)
 {
     (void)state;
     static const struct {
@@ -221,6 +221,9 @@ static void options_of_a_jacobian_have_bounds(void **state)
         wg_value *x, *y, *J = NULL;
         wg_graph *g = fresh(&x, &y);
         wg_status status = wg_jacobian(y, &x, 1, &wrong[i].o, &J);
+        expect(g, status, WG_EINVAL, wrong[i].words);
+        g = fresh(&x, &y);
+        status = wg_hessian(wg_sum(y, WG_ALL_AXES, WG_DROP), &x, 1, &wrong[i].o, &J);
         expect(g, status, WG_EINVAL, wrong[i].words);
     }
 }
@@ -256,7 +259,7 @@ int main(void)
         cmocka_unit_test(each_function_with_each_wrong_argument),
         cmocka_unit_test(no_values),
         cmocka_unit_test(tangents_and_points_of_wrong_sizes),
-        cmocka_unit_test(options_of_a_jacobian_have_bounds),
+        cmocka_unit_test(options_of_jacobians_and_hessians_have_bounds),
         cmocka_unit_test(missing_lists_are_refused_by_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,33 @@ static void the_reference_excludes_a_list(void **state)
     wg_graph_free(g);
 }
 
+/* An error of what was asked of it leaves the graph as it was; its own stays. */
+static void a_plan_that_failed_may_be_asked_for_otherwise(void **state)
+{
+    (void)state;
+    const wg_plan_options wrong[] = {{.threads = -1}, {.memory = 10}};
+    wg_graph *g = wg_graph_new();
+    wg_value *y = product_of(g);
+    wg_plan *p;
+    for (size_t i = 0; i < WG_COUNT(wrong); i++) {
+        assert_int_not_equal(wg_plan_create(&p, g, &wrong[i]), WG_OK);
+        assert_int_not_equal(wg_graph_status(g), WG_OK);
+        assert_null(wg_neg(y)); /* nothing is built on an error that nobody has looked at */
+        wg_plan_free(plan_of(g, NULL));
+        assert_string_equal(wg_graph_message(g), "");
+    }
+    size_t bytes = 0;
+    assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.memory = 10}), WG_ENOMEM);
+    const char *least = strstr(wg_graph_message(g), "with recomputation ");
+    assert_true(least && sscanf(least, "with recomputation %zu", &bytes) == 1);
+    wg_plan_free(plan_of(g, &(wg_plan_options){.memory = bytes}));
+    assert_null(wg_matmul(y, wg_input(g, "narrow", WG_F32, WG_SHAPE(3, 3))));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(wg_plan_create(&p, g, NULL), WG_ESHAPE);
+    assert_non_null(strstr(wg_graph_message(g), "inner sizes 64 and 3"));
+    wg_graph_free(g);
+}
+
 /* NaN goes through every function that has several kernels. */
 static void nan_stays_nan_on_every_backend(void **state)
 {
@@ -428,6 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_options_a_plan_asks_the_fastest_backends),
         cmocka_unit_test(the_reference_excludes_a_list),
+        cmocka_unit_test(a_plan_that_failed_may_be_asked_for_otherwise),
         cmocka_unit_test(nan_stays_nan_on_every_backend),
         cmocka_unit_test(what_cannot_be_read_has_a_reason),
         cmocka_unit_test(readers_check_dtype_and_size),

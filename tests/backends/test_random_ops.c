@@ -251,20 +251,13 @@ static bool is_near_tie(const trial_of *r, const conf_results *y, int i)
     return unexplained == 0;
 }
 
-/* Sums in f32 have several roundings where the reference, which adds in double, has one.  A mean
- * square is of the size of the results: where all of them are small, as the gradient of a loss is
- * that is almost 0, the bound of other ops is enough. */
+/* Sums in f32 have several roundings where the reference, which adds in double, has one. */
 static bool is_noise(const trial_of *r, const conf_results *y, int i, double error, double noise)
 {
     const bool squares = r->bound.kind == BOUND_MEAN_SQUARE || r->bound.kind == BOUND_PRODUCT;
-    const op_bound usual = bound_usual();
-    double of_usual[CONF_RESULTS] = {0};
     if (isfinite(noise) && error <= (squares ? MAGNIFIED * MAGNIFIED : MAGNIFIED) * noise)
         return true;
-    if (!squares || r->c.whole || r->way.dtype != WG_F32)
-        return false;
-    bound_errors(&usual, &r->c, y, &r->truth, of_usual);
-    return of_usual[i] <= usual.tolerance;
+    return r->way.dtype == WG_F32 && bound_of_small(&r->bound, &r->c, y, &r->truth, i);
 }
 
 /* The results of a backend in the dtype of the case against the truth. */

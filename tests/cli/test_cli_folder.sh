@@ -225,6 +225,55 @@ code 0 train --model old --after 3u; says err "resuming after update 2"; says er
 says old/progress.json '"xxh64": "'; says old/config.yml "# xxh64 "; says old/model.safetensors wengert-xxh64
 code 0 train --model old --after 4u; says err "resuming after update 3"
 
+# a mean replaces weights and nothing else
+for file in config.yml vocab.txt progress.json; do
+    code 3 average model/$file model/model.safetensors; says err "model/$file: "; says err "OUTPUT replaces weights only"
+done
+for file in model.safetensors optimizer.safetensors; do
+    code 2 average model/$file copy/model.safetensors; says err "model/$file: a training has saved it there"
+done
+ln -s kept.safetensors link; echo kept >kept.safetensors
+code 4 average link model/model.safetensors; says err "link: expected a regular file to replace"
+says kept.safetensors kept
+code 0 info model
+
+# results do not overwrite what they come from
+cp input source
+code 2 evaluate --model model source target --output source; says err "source: the output would overwrite the input"
+holds "the source" -z "$(diff input source)"
+
+# a folder that is renamed or removed while it trains is not made anew
+for how in "mv gone went" "rm -rf gone"; do
+    rm -rf gone went
+    "$wengert" train --config small.yml --model gone --after 1000000u --save-freq 1u >out 2>err &
+    child=$!
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        grep -q "update 3: saved" err && break
+        sleep 0.5
+    done
+    kill -STOP $child # between two calls, most probably
+    $how
+    kill -CONT $child
+    wait $child
+    holds "exit code after $how" $? -eq 4
+    holds "no folder after $how" ! -e gone
+done
+grep -q "renamed or removed" err || says err "No such file or directory"
+
+# a copy by hard links is a run of its own
+rm -rf original linked; cp -r model original; cp -rl original linked
+cp original/metrics.jsonl log
+code 0 train --model linked --after 9u --disp-freq 1u
+holds "the log of the original" -z "$(diff log original/metrics.jsonl)"
+holds "the log of the copy" "$(lines linked/metrics.jsonl)" -gt "$(lines log)"
+
+# what is missing or damaged is named, not what does not fit to it
+rm -rf copy; cp -r model copy; rm copy/config.yml
+"$wengert" train --model copy --after 9u >out 2>err
+says err "copy has a training, but no config.yml"
+rm -rf copy; cp -r model copy; sed '$d' model/vocab.txt >copy/vocab.txt
+code 2 train --model copy --after 9u; says err "was a file vocab.* changed or damaged?"
+
 # what cannot be told is not missing: a folder that cannot be looked into
 ln -s circle circle
 code 4 train --model circle --after 1u --config small.yml; says err "Too many levels of symbolic links"

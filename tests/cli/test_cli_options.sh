@@ -93,6 +93,25 @@ if "$wengert" train --help >out 2>err; then
     code 2 train --preset tiny one two;            says err "expected one folder, got 'one' and 'two'"
     code 2 train --train-sets a - one two;         says err "expected one folder, got 'one' and 'two'"
     code 2 translate --model one two;              says err "expected one folder, got 'one' and 'two'"
+
+    # those without an effect beside the others are named
+    small_settings 0 | grep -v valid-freq >small.yml
+    one="train m --overwrite --config small.yml --after 1u"
+    for idle in "momentum 0.9:--optimizer sgd" "wire bf16:--distributed" \
+        "max-positions 9:--positions learned" "smoothing-spread off-target:--label-smoothing" "join-lines:--type lm"; do
+        code 0 $one --label-smoothing 0 --${idle%:*}
+        has_line err "wengert: --$(echo "${idle%:*}" | cut -d ' ' -f 1) has no effect without ${idle#*:}"
+        code 0 $one --quiet --${idle%:*}
+        holds "output with --quiet" ! -s err
+    done
+    printf 'a b\nb c\nc a\n' >text
+    code 0 $one --train-sets text text --vocab-size 8 --valid-freq 1u --numbers 5
+    has_line err "wengert: --valid-freq has no effect without a validation set"
+    has_line err "wengert: --numbers has no effect without the built-in corpus"
+    code 0 $one --optimizer sgd --adam-beta2 0.9
+    has_line err "wengert: --adam-beta2 has no effect without --optimizer adam or adamw"
+    code 0 $one --optimizer sgd --momentum 0.9 --weight-decay 0.1 --valid-freq 1u --numbers 400
+    holds "notes" "$(grep -c 'no effect' err)" = 0
 fi
 
-finish 100
+finish 130

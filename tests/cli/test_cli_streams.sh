@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_cli_streams.sh WENGERT: signals at any time, streams that are closed, full or gone, lines that are too long, names
+# test_cli_streams.sh WENGERT [EARLY_THREAD]: signals at any time, streams that are closed, full or gone, lines that are too long, names
 # that a plotting program could misread.
 wengert=$1
 . "$(dirname "$0")/checks.sh"
@@ -101,6 +101,19 @@ until_says err "cost "
 stopped HUP 129 "a training"
 says err "run the same command to resume"; says err "saved"
 code 0 train --model hangup --after 1u; says err "resuming after update"
+
+# signals that reach a thread of a library
+if [ -n "${2:-}" ]; then
+    for signal in INT:130 TERM:143; do
+        export LD_PRELOAD="$2"
+        start "" train --config small.yml --model early --after 1000000u
+        unset LD_PRELOAD
+        until_says err "cost "
+        holds "threads" "$(ls /proc/$child/task | wc -l)" -ge 3
+        stopped "${signal%:*}" "${signal#*:}" "a training with a thread that was there first"
+        says err "run the same command to resume"; says err "saved"
+    done
+fi
 
 # signals that the parent ignores stay ignored
 for signal in INT HUP; do

@@ -198,11 +198,37 @@ static void wrong_attributes(void **state)
     assert_true(sum.tried > 1000 && sum.refused > 300 && sum.ran > 50);
 }
 
+/* ---- flags ----------------------------------------------------------------------------------- */
+
+static void unknown_flags(void **state)
+{
+    (void)state;
+    static const int wrong[] = {4, 17, 99, -4};
+    static const char *const builders[] = {"wg_matmul_t", "wg_triangular_solve", "wg_cumsum",
+                                           "wg_cumprod"};
+    for (size_t i = 0; i < WG_COUNT(wrong); i++)
+        for (size_t k = 0; k < WG_COUNT(builders); k++) {
+            wg_graph *g = wg_graph_new();
+            wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3, 3));
+            wg_value *y = k == 0   ? wg_matmul_t(x, x, wrong[i])
+                          : k == 1 ? wg_triangular_solve(x, x, WG_LOWER, wrong[i])
+                          : k == 2 ? wg_cumsum(x, 0, wrong[i])
+                                   : wg_cumprod(x, 0, wrong[i]);
+            assert_null(y);
+            assert_int_equal(wg_graph_status(g), WG_EINVAL);
+            check_that(strncmp(wg_graph_message(g), builders[k], strlen(builders[k])) == 0 &&
+                           strstr(wg_graph_message(g), "test_bad_arguments.c"),
+                       "%s", wg_graph_message(g));
+            wg_graph_free(g);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_operands),
         cmocka_unit_test(wrong_attributes),
+        cmocka_unit_test(unknown_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,11 +223,9 @@ static void numbers_that_are_none_are_traced_to_their_node(void **state)
     o.valid = &examples;
     o.validate = (wg_amount){1, 'u'};
     o.metrics = "acuracy";
-    t = trainer_of(&o);
-    assert_int_equal(wg_trainer_run(t, NULL), WG_EINVAL);
-    check_that(strstr(wg_trainer_message(t), "no 'acuracy', but loss, accuracy") != NULL, "%s",
-               wg_trainer_message(t));
-    wg_trainer_free(t);
+    wg_error error;
+    assert_int_equal(wg_trainer_create(&t, &o, &error), WG_EINVAL);
+    check_that(strstr(error.text, "no 'acuracy', but loss, accuracy") != NULL, "%s", error.text);
 }
 
 int main(void)

@@ -124,6 +124,31 @@ static void whole_numbers_and_kinds(void **state)
     refused(&o, "expected `model` or `loss`, and not both");
 }
 
+/* What would do nothing, or not what it says. */
+static void options_without_effect(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.optimizer.momentum = 0.9;
+    refused(&o, "optimizer: momentum is of WG_OPTIMIZER_SGD");
+    o = usual();
+    o.optimizer = (wg_optimizer){.kind = WG_OPTIMIZER_SGD, .beta1 = 0.5};
+    refused(&o, "optimizer: beta1, beta2 and eps are of Adam");
+    o = usual();
+    o.validate = (wg_amount){1, 'u'};
+    refused(&o, "validate: there is no validation data");
+    o = usual();
+    o.valid = &examples;
+    o.patience = 1;
+    refused(&o, "patience: expected an interval of validations");
+    o.validate = (wg_amount){1, 'u'};
+    o.metrics = "accuracy";
+    refused(&o, "metrics: the model reports no 'accuracy', but loss");
+    o = usual();
+    o.schedule = (wg_schedule){WG_SCHEDULE_NOAM, .rate = 1};
+    refused(&o, "schedule: expected d_model");
+}
+
 static void amounts(void **state)
 {
     (void)state;
@@ -158,6 +183,16 @@ static void examples_that_cannot_be(void **state)
     e = examples;
     e.fields = NULL;
     refuse_examples(e, "the training data: expected fields, got none");
+    e = examples;
+    e.order = (wg_example_order)7;
+    refuse_examples(e, "the training data: expected an order of wg_example_order");
+    e = examples;
+    e.last = (wg_last_batch)9;
+    refuse_examples(e, "got 0 and 9");
+    e = examples;
+    e.batch = COUNT + 1;
+    e.last = WG_LAST_DROPPED;
+    refuse_examples(e, "expected at least one whole batch of 5 examples");
     e = examples;
     e.n_fields = 0;
     refuse_examples(e, "the training data: expected fields, got none");
@@ -241,10 +276,10 @@ static void validation_on_other_fields(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usual_options_are_taken),    cmocka_unit_test(numbers_out_of_range),
-        cmocka_unit_test(whole_numbers_and_kinds),    cmocka_unit_test(amounts),
-        cmocka_unit_test(examples_that_cannot_be),    cmocka_unit_test(sources_that_cannot_be),
-        cmocka_unit_test(validation_on_other_fields),
+        cmocka_unit_test(usual_options_are_taken), cmocka_unit_test(numbers_out_of_range),
+        cmocka_unit_test(whole_numbers_and_kinds), cmocka_unit_test(amounts),
+        cmocka_unit_test(options_without_effect),  cmocka_unit_test(examples_that_cannot_be),
+        cmocka_unit_test(sources_that_cannot_be),  cmocka_unit_test(validation_on_other_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,6 +81,24 @@ static void other_settings_data_or_models_are_refused(void **state)
     p = o;
     p.train = &other;
     refused(&p, WG_EINVAL, "the training data: expected those that this run started with");
+    other = examples;
+    other.batch = examples.batch - 1;
+    p = o;
+    p.train = &other;
+    refused(&p, WG_EINVAL, " in a batch, ");
+    other = examples;
+    other.seed = 77;
+    refused(&p, WG_EINVAL, "shuffled by seed 77");
+    other.order = WG_ORDER_GIVEN;
+    refused(&p, WG_EINVAL, "in the given order");
+    p = o;
+    p.valid = &other;
+    other = *o.valid;
+    other.count--;
+    refused(&p, WG_EINVAL, "validation data: expected hash ");
+    p = o;
+    p.schedule.updates = 99;
+    refused(&p, WG_EINVAL, "updates of the schedule: expected those of the run, as at");
     p = o;
     p.after.n = 6; /* which may change */
     t = trainer_of(&p);

@@ -14,10 +14,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum { FEW_PIECES = 4 }; /* not worth waking threads for */
 
 /* The part of a share of pieces that lies in one tensor: elements [from, to).  `at` pieces precede

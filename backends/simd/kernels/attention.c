@@ -25,10 +25,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 /* Few enough to share work evenly, not so few that asking for them costs more than short ones. */
 static int64_t tasks_at_a_time(int64_t tasks, int threads)
 {

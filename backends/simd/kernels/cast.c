@@ -9,10 +9,6 @@
 #include <immintrin.h>
 #endif
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum { BLOCK = 1 << 12 /* elements that a thread converts at a time */ };
 
 static void bf16_to_f32(const void *from, void *to, int64_t n)

@@ -8,10 +8,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum { PIECE = 128, MAX_COLUMNS = 64, MIN_COLUMNS = 16 };
 
 /* Columns [first, first + width). */

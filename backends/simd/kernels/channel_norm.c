@@ -21,10 +21,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* `length` numbers from `first` on of each of `planes` planes of a set, from number `plane` on. */

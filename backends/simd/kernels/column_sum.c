@@ -2,10 +2,6 @@
 #include "backends/simd/kernels/column_sum.h"
 #include "backends/simd/kernels/team.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 /* sum = the sum of `rows` rows of x, eight at a time */
 static void sum_rows(const float *restrict x, int64_t rows, int64_t stride, int64_t width,
                      float *restrict sum)

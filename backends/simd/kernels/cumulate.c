@@ -6,10 +6,6 @@
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum { SIDE = 4, COLUMNS = 64 };
 
 static int64_t smaller(int64_t a, int64_t b)

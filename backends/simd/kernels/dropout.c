@@ -2,10 +2,6 @@
 #include "backends/simd/kernels/mask.h"
 #include "backends/simd/kernels/team.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum { PIECE = 32 * SIMD_MASK_GROUP };
 
 static void drop_piece(const void *args, int64_t piece)

@@ -6,10 +6,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 /* ---- functions ------------------------------------------------------------------------------- */
 
 /* ln(x) = e ln 2 + ln(m), x = 2^e m, m in [1/sqrt 2, sqrt 2), ln 2 in two parts.  With f = m - 1,

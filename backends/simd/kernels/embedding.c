@@ -4,10 +4,6 @@
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 static void add_share(const void *args, simd_member m)
 {
     enum { ROWS = 64 }; /* zeroed at a time */

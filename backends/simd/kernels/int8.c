@@ -11,10 +11,6 @@
 #include <float.h>
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 /* ---- quantize -------------------------------------------------------------------------------- */
 
 /* The largest |x|, NaN if there is one: without their signs, floats are ordered like their bits. */

@@ -6,10 +6,6 @@
 #include "backends/simd/kernels/int8.h"
 #include "backends/simd/kernels/team.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 /* So many classes at once keep their sums in registers. */
 #if defined(__AVX512F__)
 enum { TOGETHER = 8 };
@@ -103,5 +99,5 @@ void SIMD(int8_topk)(const simd_int8_topk *a)
     simd_tasks(a->threads, simd_topk_groups(a->rows), make_panel, a);
     const simd_topk_of best = {make_logits, a,    a->values,  a->ids, a->rows,
                                a->outputs,  a->k, a->threads, a->best};
-    SIMD(best_of_logits)(&best);
+    SIMD_OTHER(best_of_logits)(&best);
 }

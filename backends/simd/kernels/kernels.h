@@ -1,8 +1,9 @@
 /* The kernels of the simd backend.
  *
- * Each source of this folder is compiled four times, for the baseline, for AVX2, for AVX-512 and
- * for that with VNNI, and written once: SIMD(name) is wgi_simd_name_base, _avx2, _avx512 or
- * _avx512vnni.  Loops are plain C that the compiler vectorises. */
+ * Each source of this folder is written once and compiled for the baseline, for AVX2 and for
+ * AVX-512: SIMD(name) is wgi_simd_name_base, _avx2 or _avx512.  Those of 8-bit integers are also
+ * compiled for AVX-512 with VNNI, _avx512vnni, where SIMD_OTHERS, of all other kernels, is avx512.
+ * Loops are plain C that the compiler vectorises. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 #define WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 
@@ -19,6 +20,11 @@
 #define SIMD_PASTE_(a, b) wgi_simd_##a##_##b
 #define SIMD_PASTE(a, b) SIMD_PASTE_(a, b)
 #define SIMD(name) SIMD_PASTE(name, SIMD_SUFFIX)
+
+#ifndef SIMD_OTHERS
+#define SIMD_OTHERS SIMD_SUFFIX
+#endif
+#define SIMD_OTHER(name) SIMD_PASTE(name, SIMD_OTHERS)
 
 /* Numbers of the mask are drawn in groups of so many elements; a range of them needs room for two
  * groups more. */
@@ -504,7 +510,12 @@ typedef struct simd_spans {
     int threads;
 } simd_spans;
 
-#define SIMD_KERNELS(X)                                                                            \
+#define SIMD_INT8_KERNELS(X)                                                                       \
+    X(quantize, simd_quantize)                                                                     \
+    X(int8_linear, simd_int8)                                                                      \
+    X(int8_topk, simd_int8_topk)
+
+#define SIMD_OTHER_KERNELS(X)                                                                      \
     X(attention_forward, simd_attention)                                                           \
     X(attention_backward, simd_attention)                                                          \
     X(paged_attention, simd_paged)                                                                 \
@@ -536,9 +547,6 @@ typedef struct simd_spans {
     X(embedding_grad, simd_embedding)                                                              \
     X(softmax, simd_rows)                                                                          \
     X(log_softmax, simd_rows)                                                                      \
-    X(quantize, simd_quantize)                                                                     \
-    X(int8_linear, simd_int8)                                                                      \
-    X(int8_topk, simd_int8_topk)                                                                   \
     X(linear_loss, simd_loss)                                                                      \
     X(row_losses, simd_row_losses)                                                                 \
     X(adam, simd_adam)                                                                             \
@@ -546,10 +554,20 @@ typedef struct simd_spans {
     X(norm, simd_spans)                                                                            \
     X(product, simd_product)
 
+#ifdef SIMD_SUFFIX
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_INT8_KERNELS(X)
+#undef X
+#define X(name, args) void SIMD_OTHER(name)(const args *);
+SIMD_OTHER_KERNELS(X)
+#undef X
+#endif
+
 typedef struct simd_table {
     const char *isa; /* "base", "avx2", "avx512", "avx512vnni" */
 #define X(name, args) void (*name)(const args *);
-    SIMD_KERNELS(X)
+    SIMD_INT8_KERNELS(X)
+    SIMD_OTHER_KERNELS(X)
 #undef X
 } simd_table;
 

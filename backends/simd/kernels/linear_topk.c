@@ -6,10 +6,6 @@
 #include "backends/simd/kernels/small.h"
 #include "backends/simd/kernels/team.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 static int64_t rows_of(const simd_linear_topk *a, int64_t group)
 {
     int64_t rows = a->rows - group * SIMD_TOPK_ROWS;

@@ -14,10 +14,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 /* The loss of a row of logits x; g, which may be x, becomes its gradient times `scale`, unless it
  * is not `wanted`.  `on` is q at the target, `off` elsewhere; they sum to 1:
  * H = lse - on x_t - off (sum x - x_t). */

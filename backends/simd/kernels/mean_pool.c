@@ -6,10 +6,6 @@
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/window.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum {
     COLUMNS = SIMD_MEAN_POOL_COLUMNS,
     LANES = 16,

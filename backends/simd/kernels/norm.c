@@ -29,10 +29,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum { STREAMED_WIDTH = 2048 }; /* most, of rows that go past the caches */
 
 /* Sums of x - shift and of its squares. */

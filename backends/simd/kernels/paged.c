@@ -7,10 +7,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 /* ---- paged attention ------------------------------------------------------------------------- */
 
 static int64_t id_at(const int64_t *wide, const int32_t *narrow, int64_t i)

@@ -6,10 +6,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum { COLUMNS = 256, LANES = 16, NONE = -1 }; /* windows of a row at a time; of a vector */
 
 /* Windows [first, first + count) of a row: the best so far, and where in the plane. */

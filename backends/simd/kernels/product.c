@@ -26,10 +26,6 @@
 
 #include <sched.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum {
     FEW = 4,
     DOTS = 8,              /* dot products: maximum rows, and columns at a time */

@@ -14,14 +14,11 @@
 #include "backends/simd/kernels/transpose.h"
 #include "backends/simd/kernels/unrolled.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum {
     LANES = SIMD_LANES,
     GATES = 4,             /* at most */
     WIDTH = GATES * LANES, /* units of a panel of the backward product */
+    QUARTET = 4,           /* units that any instruction set computes side by side */
 #if defined(__AVX512F__)
     ROWS = 6, /* of a tile, 24 sums in 32 registers */
 #elif defined(__AVX2__)
@@ -126,8 +123,15 @@ static int64_t rows_of_tile(int64_t left)
         else                                                                                       \
             multiply(a, lda, panel, terms, 1, vectors, to);                                        \
     }
-TILES(multiply_4, 4)
+TILES(multiply_1, 1)
+TILES(multiply_2, 2)
 TILES(multiply_3, 3)
+TILES(multiply_4, 4)
+
+typedef void tile_product(int64_t rows, const float *a, int64_t lda, const float *panel,
+                          int64_t terms, float *to);
+static tile_product *const multiply_by[GATES + 1] = {NULL, multiply_1, multiply_2, multiply_3,
+                                                     multiply_4};
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
@@ -155,80 +159,141 @@ static void pack_forward(const run *r, int64_t i)
         pack_gate(r, s->wh + (gate * s->units + first) * s->units, count, to + gate * LANES);
 }
 
-/* One row of a tile: `sum` is wh h of LANES units, of which `width` are there. */
-SIMD_INLINE void lstm_row(const simd_recurrent *s, const float *sum, int64_t place, int64_t first,
-                          const float *c_before, int width)
+/* Operands of some units of one row in one step.  Those of the next gate follow `stride` numbers
+ * later in p, bh and gates, LANES in sum, which is wh h. */
+typedef struct front {
+    const float *p, *bh, *sum, *before; /* before: c of lstm, h of gru */
+    float *gates, *h, *more;            /* more: c of lstm, m of gru */
+    int64_t stride;
+} front;
+
+SIMD_INLINE void lstm_units(const front *x, int lanes)
 {
-    int64_t units = s->units;
-    const float *p = s->p + place * 4 * units + first;
-    float *gates = s->gates + place * 4 * units + first, *h = s->h + place * units + first,
-          *c = s->c + place * units + first;
+    const float *p = x->p, *sum = x->sum, *c_before = x->before;
+    float *gates = x->gates, *h = x->h, *c = x->more;
+    int64_t stride = x->stride;
 #pragma omp simd
-    for (int l = 0; l < width; l++) {
-        float i = simd_sigmoid(p[l] + sum[l]), f = simd_sigmoid(p[units + l] + sum[LANES + l]),
-              g = simd_tanh(p[2 * units + l] + sum[2 * LANES + l]),
-              o = simd_sigmoid(p[3 * units + l] + sum[3 * LANES + l]);
+    for (int l = 0; l < lanes; l++) {
+        float i = simd_sigmoid(p[l] + sum[l]), f = simd_sigmoid(p[stride + l] + sum[LANES + l]),
+              g = simd_tanh(p[2 * stride + l] + sum[2 * LANES + l]),
+              o = simd_sigmoid(p[3 * stride + l] + sum[3 * LANES + l]);
         float state = f * c_before[l] + i * g;
         gates[l] = i;
-        gates[units + l] = f;
-        gates[2 * units + l] = g;
-        gates[3 * units + l] = o;
+        gates[stride + l] = f;
+        gates[2 * stride + l] = g;
+        gates[3 * stride + l] = o;
         c[l] = state;
         h[l] = o * simd_tanh(state);
     }
 }
 
-SIMD_INLINE void gru_row(const simd_recurrent *s, const float *sum, int64_t place, int64_t first,
-                         const float *h_before, int width)
+SIMD_INLINE void gru_units(const front *x, int lanes)
 {
-    int64_t units = s->units;
-    const float *p = s->p + place * 3 * units + first, *bh = s->bh + first;
-    float *gates = s->gates + place * 3 * units + first, *h = s->h + place * units + first,
-          *to = s->m + place * units + first;
+    const float *p = x->p, *bh = x->bh, *sum = x->sum, *h_before = x->before;
+    float *gates = x->gates, *h = x->h, *to = x->more;
+    int64_t stride = x->stride;
 #pragma omp simd
-    for (int l = 0; l < width; l++) {
+    for (int l = 0; l < lanes; l++) {
         float r = simd_sigmoid(p[l] + (sum[l] + bh[l])),
-              z = simd_sigmoid(p[units + l] + (sum[LANES + l] + bh[units + l])),
-              m = sum[2 * LANES + l] + bh[2 * units + l], n = simd_tanh(p[2 * units + l] + r * m);
+              z = simd_sigmoid(p[stride + l] + (sum[LANES + l] + bh[stride + l])),
+              m = sum[2 * LANES + l] + bh[2 * stride + l], n = simd_tanh(p[2 * stride + l] + r * m);
         gates[l] = r;
-        gates[units + l] = z;
-        gates[2 * units + l] = n;
+        gates[stride + l] = z;
+        gates[2 * stride + l] = n;
         to[l] = m;
         h[l] = n + z * (h_before[l] - n);
     }
 }
 
-/* Whole vectors as such, and the rest of the units number by number. */
-#define ROW(name)                                                                                  \
-    static void name##_of(const simd_recurrent *s, const float *sum, int64_t place, int64_t first, \
-                          const float *state)                                                      \
-    {                                                                                              \
-        if (s->units - first >= LANES)                                                             \
-            name(s, sum, place, first, state, LANES);                                              \
-        else                                                                                       \
-            name(s, sum, place, first, state, (int)(s->units - first));                            \
-    }
-ROW(lstm_row)
-ROW(gru_row)
+/* `lanes` units, a constant where this is called. */
+SIMD_INLINE void units_of(const run *r, const front *x, int lanes)
+{
+    if (r->s->gru)
+        gru_units(x, lanes);
+    else
+        lstm_units(x, lanes);
+}
 
-/* Sequence b in step k, units from `first` on. */
+static void copy_gates(const run *r, const float *from, int64_t from_stride, float *to,
+                       int64_t to_stride, int64_t count)
+{
+    for (int64_t i = 0; i < r->gates; i++)
+        for (int64_t l = 0; l < count; l++)
+            to[i * to_stride + l] = from[i * from_stride + l];
+}
+
+/* The last one to three units, moved to vectors of four and back. */
+static void last_units_of(const run *r, const front *x, int64_t count)
+{
+    float p[GATES * QUARTET] = {0}, bh[GATES * QUARTET] = {0}, before[QUARTET] = {0},
+                    gates[GATES * QUARTET], h[QUARTET], more[QUARTET];
+    const front four = {p, bh, x->sum, before, gates, h, more, QUARTET};
+    copy_gates(r, x->p, x->stride, p, QUARTET, count);
+    if (x->bh)
+        copy_gates(r, x->bh, x->stride, bh, QUARTET, count);
+    for (int64_t l = 0; l < count; l++)
+        before[l] = x->before[l];
+    units_of(r, &four, QUARTET);
+    copy_gates(r, gates, QUARTET, x->gates, x->stride, count);
+    for (int64_t l = 0; l < count; l++) {
+        x->h[l] = h[l];
+        x->more[l] = more[l];
+    }
+}
+
+static front after(const front *x, int64_t units)
+{
+    return (front){.p = x->p + units,
+                   .bh = x->bh ? x->bh + units : NULL,
+                   .sum = x->sum + units,
+                   .before = x->before + units,
+                   .gates = x->gates + units,
+                   .h = x->h + units,
+                   .more = x->more + units,
+                   .stride = x->stride};
+}
+
+/* Fewer than LANES <= 16 units: a half and a quarter of a vector, then the rest. */
+static void some_units_of(const run *r, front x, int64_t count)
+{
+    if (LANES > 8 && count & 8) {
+        units_of(r, &x, 8);
+        x = after(&x, 8);
+    }
+    if (LANES > QUARTET && count & QUARTET) {
+        units_of(r, &x, QUARTET);
+        x = after(&x, QUARTET);
+    }
+    if (count % QUARTET)
+        last_units_of(r, &x, count % QUARTET);
+}
+
+/* Sequence b in step k, units from `first` on; `sum` is wh h of LANES units. */
 static void forward_row(const run *r, int64_t b, int64_t k, int64_t first, const float *sum)
 {
     const simd_recurrent *s = r->s;
-    int64_t place = place_of(s, b, k), at = place * s->units + first;
-    size_t size = (size_t)smaller(LANES, s->units - first) * sizeof(float);
-    const float *h_before = r->state[k % 2] + b * s->units + first;
-    if (s->gru) {
-        gru_row_of(s, sum, place, first, h_before);
-    } else {
-        const float *c_before = before(s, s->c, s->c0, b, k, first);
-        lstm_row_of(s, sum, place, first, c_before);
-        if (has_ended(s, b, k))
-            memcpy(s->c + at, c_before, size);
+    int64_t U = s->units, place = place_of(s, b, k), at = place * U + first,
+            width = smaller(LANES, U - first);
+    size_t size = (size_t)width * sizeof(float);
+    const float *h_before = r->state[k % 2] + b * U + first;
+    const front x = {.p = s->p + place * r->gates * U + first,
+                     .bh = s->gru ? s->bh + first : NULL,
+                     .sum = sum,
+                     .before = s->gru ? h_before : before(s, s->c, s->c0, b, k, first),
+                     .gates = s->gates + place * r->gates * U + first,
+                     .h = s->h + at,
+                     .more = (s->gru ? s->m : s->c) + at,
+                     .stride = U};
+    if (width == LANES)
+        units_of(r, &x, LANES);
+    else
+        some_units_of(r, x, width);
+    if (has_ended(s, b, k)) {
+        memcpy(x.h, h_before, size);
+        if (!s->gru)
+            memcpy(x.more, x.before, size);
     }
-    if (has_ended(s, b, k))
-        memcpy(s->h + at, h_before, size);
-    memcpy(r->state[(k + 1) % 2] + b * s->units + first, s->h + at, size);
+    memcpy(r->state[(k + 1) % 2] + b * U + first, x.h, size);
 }
 
 static void forward_panel(const run *r, int64_t k, int64_t i)
@@ -238,7 +303,7 @@ static void forward_panel(const run *r, int64_t k, int64_t i)
     _Alignas(64) float sum[ROWS * WIDTH];
     for (int64_t b = 0, rows; b < s->batch; b += rows) {
         rows = rows_of_tile(s->batch - b);
-        (s->gru ? multiply_3 : multiply_4)(rows, h + b * s->units, s->units, panel, s->units, sum);
+        multiply_by[r->gates](rows, h + b * s->units, s->units, panel, s->units, sum);
         for (int64_t row = 0; row < rows; row++)
             forward_row(r, b + row, k, i * LANES, sum + row * r->gates * LANES);
     }
@@ -273,14 +338,22 @@ void SIMD(recurrent_forward)(const simd_recurrent *s)
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* A panel has WIDTH columns of wh, [G U, WIDTH]. */
+/* Vectors of a panel of WIDTH units, the last of which may have fewer. */
+static int64_t vectors_of(const run *r, int64_t i)
+{
+    int64_t left = r->s->units - i * WIDTH;
+    return left < WIDTH ? (left + LANES - 1) / LANES : GATES;
+}
+
+/* A panel has WIDTH columns of wh, [G U, WIDTH], the last as many whole vectors as it needs. */
 static void pack_backward(const run *r, int64_t i)
 {
     const simd_recurrent *s = r->s;
     float *to = r->weights + i * r->panel;
-    int64_t first = i * WIDTH, count = smaller(WIDTH, s->units - first);
-    for (int64_t row = 0; row < r->gates * s->units; row++, to += WIDTH) {
-        memset(to + count, 0, (size_t)(WIDTH - count) * sizeof *to);
+    int64_t first = i * WIDTH, count = smaller(WIDTH, s->units - first),
+            width = vectors_of(r, i) * LANES;
+    for (int64_t row = 0; row < r->gates * s->units; row++, to += width) {
+        memset(to + count, 0, (size_t)(width - count) * sizeof *to);
         memcpy(to, s->wh + row * s->units + first, (size_t)count * sizeof *to);
     }
 }
@@ -386,16 +459,16 @@ static void gates_backward(const run *r, int64_t k, int64_t i)
 static void product_backward(const run *r, int64_t k, int64_t i)
 {
     const simd_recurrent *s = r->s;
-    int64_t terms = r->gates * s->units;
+    int64_t terms = r->gates * s->units, vectors = vectors_of(r, i), width = vectors * LANES;
     const float *panel = r->weights + i * r->panel, *d = r->state[k % 2];
     _Alignas(64) float sum[ROWS * WIDTH];
     for (int64_t b = 0, rows; b < s->batch; b += rows) {
         rows = rows_of_tile(s->batch - b);
-        multiply_4(rows, d + b * terms, terms, panel, terms, sum);
+        multiply_by[vectors](rows, d + b * terms, terms, panel, terms, sum);
         for (int64_t row = 0; row < rows; row++) {
             float *to_h = r->carried[0] + (b + row) * r->padded + i * WIDTH;
-            for (int l = 0; l < WIDTH; l++)
-                to_h[l] += sum[row * WIDTH + l];
+            for (int64_t l = 0; l < width; l++)
+                to_h[l] += sum[row * width + l];
         }
     }
 }

@@ -7,10 +7,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 static double sum_of(const float *x, int64_t n)
 {
     double sum = 0;

@@ -10,10 +10,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum { COLUMNS = 64, LANES = 32, MOST_RUNS = 64, SIDE_BY_SIDE = 4096 };
 enum { TASKS = 4 }; /* for each thread: the shares are even enough */
 

@@ -11,10 +11,6 @@
 #include "backends/simd/kernels/stream.h"
 #include "backends/simd/kernels/team.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum { EIGHT = 8, SIDE = EIGHT, CHUNK = 128, COLUMNS = 128 };
 
 /* A step of SIDE lines. */

@@ -5,10 +5,6 @@
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum { BLOCK = 64 };
 
 typedef struct heap {

@@ -6,10 +6,6 @@
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum { PIECE = 1 << 13, FEW_PIECES = 4 };
 
 static void step(const simd_sgd *a, int64_t from, int64_t to)

@@ -6,10 +6,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 /* NaN anywhere must reach the result: a comparison would drop it, the sum does not. */
 static float top_of(const float *x, int64_t n)
 {

@@ -1,13 +1,9 @@
 #include "backends/simd/kernels/kernels.h"
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#define OWN(name, args) .name = SIMD(name),
+#define OTHER(name, args) .name = SIMD_OTHER(name),
 
-#define SIMD_TEXT_(x) #x
-#define SIMD_TEXT(x) SIMD_TEXT_(x)
-const simd_table SIMD(table) = {.isa = SIMD_TEXT(SIMD_SUFFIX),
-#define X(name, args) .name = SIMD(name),
-                                SIMD_KERNELS(X)
-#undef X
-};
+const simd_table SIMD(table) = {.isa = TEXT(SIMD_SUFFIX),
+                                SIMD_INT8_KERNELS(OWN) SIMD_OTHER_KERNELS(OTHER)};

@@ -16,10 +16,6 @@
 
 #include <math.h>
 
-#define X(name, args) void SIMD(name)(const args *);
-SIMD_KERNELS(X)
-#undef X
-
 enum {
     LANES = SIMD_TOPK_ROWS,
     FEW = 8, /* lanes that are looked at if there are no more rows: as in the search of one beam */

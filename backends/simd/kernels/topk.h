@@ -77,11 +77,12 @@ static inline size_t simd_int8_topk_panels(int64_t rows, int64_t width, int thre
 }
 
 #ifdef SIMD_SUFFIX
-void SIMD(best_of_logits)(const simd_topk_of *a);
+void SIMD_OTHER(best_of_logits)(const simd_topk_of *a);
 
 /* block[c, lane] = x[lane, c], x [rows <= SIMD_TOPK_ROWS, classes] with rows ldx apart; other lanes
  * become 0. */
-void SIMD(rows_as_lanes)(const float *x, int64_t ldx, int64_t rows, int64_t classes, float *block);
+void SIMD_OTHER(rows_as_lanes)(const float *x, int64_t ldx, int64_t rows, int64_t classes,
+                               float *block);
 #endif
 
 #endif

@@ -23,11 +23,12 @@ enum {
     WG_CUMSUM_EXCLUSIVE = 2, /**< without j = i */
 };
 
-/** y[i] = sum of x[j] along `axis`, over the j that `flags` selects; numbers. */
+/** y[i] = sum of x[j] along `axis`; numbers.  `flags` say over which j: WG_CUMSUM_FORWARD,
+ * WG_CUMSUM_REVERSE, WG_CUMSUM_EXCLUSIVE, or the last two combined by |. */
 WG_API wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, int flags);
 #define wg_cumsum(...) wg_cumsum(WG_HERE, __VA_ARGS__)
-/** y[i] = product of x[j] along `axis`, over the j that `flags` selects; numbers.  Derivatives are
- * right also where elements are 0. */
+/** y[i] = product of x[j] along `axis`, over the j that `flags` say, as of wg_cumsum; numbers.
+ * Derivatives are right also where elements are 0. */
 WG_API wg_value *(wg_cumprod)(const char *at, wg_value *x, int axis, int flags);
 #define wg_cumprod(...) wg_cumprod(WG_HERE, __VA_ARGS__)
 

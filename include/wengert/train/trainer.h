@@ -177,7 +177,8 @@ typedef struct wg_trainer_options {
 
     /* updates */
 
-    int64_t accumulate;               /**< batches that make one update; 0: 1 */
+    /** Batches that make one update; 0: 1.  The last update of an epoch has those that are left. */
+    int64_t accumulate;
     wg_optimizer optimizer;           /**< Adam, unless it says otherwise */
     wg_schedule schedule;             /**< its updates = 0: those of `after` */
     const wg_parameter_group *groups; /**< [n_groups] parameters with other rates or decays */

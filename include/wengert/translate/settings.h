@@ -174,6 +174,9 @@ typedef struct wg_option {
     const char *implied_value; /**< of a flag without argument; NULL: an argument is required */
     const char *unit;          /**< placeholder of the argument: "UPDATES" */
     const char *doc;           /**< one line of help */
+    const char *needs;         /**< what it has no effect without: "--optimizer sgd"; or NULL */
+    /** Whether s has what is needed; NULL with `needs`: that is no setting */
+    bool (*has_effect)(const wg_settings *s);
 } wg_option;
 
 /** The i-th option, ordered by group; NULL past the end. */

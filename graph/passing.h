@@ -1,0 +1,13 @@
+/* Errors of what was asked of a graph, which is as good as before: the options of a plan, a lack of
+ * memory. */
+#ifndef WG_PRIVATE_GRAPH_PASSING_H
+#define WG_PRIVATE_GRAPH_PASSING_H
+
+#include "wengert/graph/graph.h"
+
+/* The error of g, which had none before, lasts until wgi_graph_retry. */
+void wgi_graph_let_pass(wg_graph *g);
+/* Ends such an error; any other stays. */
+void wgi_graph_retry(wg_graph *g);
+
+#endif
