@@ -446,10 +446,24 @@ void conf_close(conf_device *d)
         d->backend->close(d->state);
 }
 
-/* Which operand the result i may overwrite in this node, -1 if none: another one for each
- * result. */
-static int conf_inplace(const wg_node *n, int i)
+/* The operands of an update that any result may overwrite. */
+static int conf_replaceable(const wg_node *n, int list[WG_MAX_SAMPLE_OPERANDS])
 {
+    int count = 0;
+    for (int k = 0; k < n->n_in && k < 31; k++)
+        if (n->op->inplace >> k & 1 && wg_value_bytes(n->in[k]) == wg_value_bytes(n->out[0]))
+            list[count++] = k;
+    return count;
+}
+
+/* Which operand the result i may overwrite in this node, -1 if none: another one for each result,
+ * of an update one of the next `turn` later. */
+static int conf_inplace(const wg_node *n, int i, int turn)
+{
+    int list[WG_MAX_SAMPLE_OPERANDS],
+        count = n->op->flags & WG_OP_UPDATE && !n->op->overwrites ? conf_replaceable(n, list) : 0;
+    if (turn && count >= n->n_out)
+        return list[(i + turn) % count];
     int earlier = 0,
         of_same = 0; /* results that may take the operands that i may; that came before it */
     for (int k = 0; k < n->n_in && k < 31; k++) {
@@ -470,7 +484,7 @@ static int conf_inplace(const wg_node *n, int i)
     return -1;
 }
 
-bool conf_run_kernel(const conf_device *d, const conf_case *c, const wg_node *n, bool inplace,
+bool conf_run_kernel(const conf_device *d, const conf_case *c, const wg_node *n, int inplace,
                      conf_results *r, char *kernel)
 {
     wg_kernel k = {0};
@@ -489,7 +503,7 @@ bool conf_run_kernel(const conf_device *d, const conf_case *c, const wg_node *n,
         in_data[i] = in[i].data;
     }
     for (int i = 0; i < n->n_out; i++) {
-        taken[i] = inplace ? conf_inplace(n, i) : -1;
+        taken[i] = inplace ? conf_inplace(n, i, inplace - 1) : -1;
         out[i] = conf_buffer_new(wg_value_bytes(n->out[i]), NULL);
         out_data[i] = taken[i] >= 0 ? in[taken[i]].data : out[i].data;
         if (taken[i] >= 0)

@@ -115,12 +115,14 @@ static void repeat(const devices *d, int i, const row *r, column *col, const con
                    const wg_node *n, const conf_results *first)
 {
     conf_results again;
-    if (conf_run_kernel(&d->two[i], c, n, true, &again, NULL))
-        same_bits(r, col, "in place", first, &again);
-    if (conf_run_kernel(&d->two[i], c, n, false, &again, NULL))
+    const int ways = n->op->flags & WG_OP_UPDATE ? n->n_in : 1;
+    for (int way = 1; way <= ways; way++)
+        if (conf_run_kernel(&d->two[i], c, n, way, &again, NULL))
+            same_bits(r, col, "in place", first, &again);
+    if (conf_run_kernel(&d->two[i], c, n, 0, &again, NULL))
         same_bits(r, col, "when run again", first, &again);
     if (d->two[i].backend->reproducible == WG_ANY_THREADS &&
-        conf_run_kernel(&d->one[i], c, n, false, &again, NULL))
+        conf_run_kernel(&d->one[i], c, n, 0, &again, NULL))
         same_bits(r, col, "on one thread", first, &again);
 }
 
@@ -136,7 +138,7 @@ static void run_on(const devices *d, int i, row *r, const conf_case *c, const wg
     conf_results y = {.n = 0};
     if (col->cases >= 2 * MIN_CASES)
         return;
-    bool direct = conf_run_kernel(&d->two[i], c, n, false, &y, kernel);
+    bool direct = conf_run_kernel(&d->two[i], c, n, 0, &y, kernel);
     if (!direct && (is_cpu || r->op->expand))
         conf_run_plan(c, WG_F32, is_cpu ? NULL : backend, &y, is_cpu ? NULL : &used, kernel);
     if (direct || used) {

@@ -294,7 +294,7 @@ static bool run_kernel(tally *t, const trial_of *r, size_t b, uint64_t *seed)
     wg_value *in[WG_MAX_SAMPLE_OPERANDS];
     conf_results y;
     const wg_node *n = conf_build(g, &r->c, WG_F32, in);
-    bool taken = conf_run_kernel(d, &r->c, n, draw(seed, 2) != 0, &y, NULL);
+    bool taken = conf_run_kernel(d, &r->c, n, (int)draw(seed, 4), &y, NULL);
     if (taken)
         judge(t, r, d->backend->name, &y);
     t->kernels[b] += taken;

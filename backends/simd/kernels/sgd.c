@@ -25,9 +25,9 @@ static void step_with_velocity(const simd_sgd *a, int64_t from, int64_t to)
     bool nesterov = a->nesterov;
 #pragma omp simd
     for (int64_t i = from; i < to; i++) {
-        float d = g[i] + decay * p[i], v = momentum * velocity[i] + d;
+        float pi = p[i], d = g[i] + decay * pi, v = momentum * velocity[i] + d;
         new_velocity[i] = v;
-        new_p[i] = p[i] - rate * (nesterov ? d + momentum * v : v);
+        new_p[i] = pi - rate * (nesterov ? d + momentum * v : v);
     }
 }
 
