@@ -2,7 +2,6 @@
 #include "graph/sizes.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,11 +40,8 @@ uint64_t seed_argument(const struct argp_state *state, const char *text)
 double real_argument(const struct argp_state *state, const char *option, const char *text,
                      double min, double max, const char *range)
 {
-    char *end;
-    errno = 0;
-    double x = strtod(text, &end);
-    bool lost = errno == ERANGE && fabs(x) < 1; /* smaller than a double holds */
-    if (end == text || *end || lost || !(x >= min && x <= max))
+    double x;
+    if (!wgi_real_read(text, &x) || !(x >= min && x <= max))
         argp_error(state, "%s: expected a number %s, got '%s'", option, range, text);
     return x;
 }

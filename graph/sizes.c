@@ -1,5 +1,6 @@
 #include "graph/sizes.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,6 +8,15 @@
 #include <string.h>
 
 static const char units[] = "KMGT";
+
+bool wgi_real_read(const char *text, double *x)
+{
+    char *end;
+    errno = 0;
+    *x = strtod(text, &end);
+    bool lost = errno == ERANGE && fabs(*x) < 1;
+    return end != text && !*end && !lost && !strchr(" \t\n", *text);
+}
 
 bool wgi_size_read(const char *text, int64_t *bytes)
 {

@@ -1,10 +1,14 @@
-/* Numbers of bytes as people write them. */
+/* Numbers, and numbers of bytes, as people write them. */
 #ifndef WG_PRIVATE_GRAPH_SIZES_H
 #define WG_PRIVATE_GRAPH_SIZES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* A number and nothing else.  false if the text is none, begins with a blank, or is so close to 0
+ * that a double cannot hold it. */
+bool wgi_real_read(const char *text, double *x);
 
 /* "4096", "512M", "1.5GiB": a number, then nothing or K, M, G or T, powers of 1024, with or without
  * "iB".  false if it is no such text, or 2^62 bytes or more. */

@@ -235,7 +235,11 @@ bool bound_of_small(const op_bound *b, const conf_case *c, const conf_results *y
                     const conf_results *truth, int i)
 {
     const op_bound usual = bound_usual();
-    double error[CONF_RESULTS] = {0};
+    double error[CONF_RESULTS] = {0}, size = 0;
+    for (int64_t k = 0; k < truth->count[i]; k++)
+        size += pow(wgi_get_element(truth->data[i], truth->dtype[i], k), 2);
+    if (!(size <= 0.01 * (double)truth->count[i])) /* 0.1 in the mean square */
+        return false;
     if ((b->kind != BOUND_MEAN_SQUARE && b->kind != BOUND_PRODUCT) || c->whole)
         return false;
     bound_errors(&usual, c, y, truth, error);

@@ -31,8 +31,8 @@ void bound_errors(const op_bound *b, const conf_case *c, const conf_results *y,
                   const conf_results *truth, double error[CONF_RESULTS]);
 
 /* Whether result i, in f32, is within the usual bound though it misses its mean square: that is of
- * the size of the results, and all of them may be small, as the gradient of a loss is that is
- * almost 0.  Never for products of whole numbers. */
+ * the size of the results, and these are small, at most 0.1 in the mean square, as the gradient of
+ * a loss is that is almost 0.  Never for products of whole numbers. */
 bool bound_of_small(const op_bound *b, const conf_case *c, const conf_results *y,
                     const conf_results *truth, int i);
 

@@ -95,9 +95,9 @@ conf_device conf_open(const wg_backend *backend, int threads);
 void conf_close(conf_device *d);
 
 /* The kernel of d for the node of case c: false if d refuses it.  With `inplace`, results take the
- * place of operands wherever the op allows it: with 1 as updates usually do, each new tensor that of
- * the old one; with 2, 3, ... those of the next operands, in turn.  Fails the test if the kernel writes outside its
- * results or into its operands. */
+ * place of operands wherever the op allows it: with 1 as updates usually do, each new tensor that
+ * of the old one; with 2, 3, ... those of the next operands, in turn.  Fails the test if the kernel
+ * writes outside its results or into its operands. */
 bool conf_run_kernel(const conf_device *d, const conf_case *c, const wg_node *n, int inplace,
                      conf_results *r, char *kernel);
 

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <float.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,12 +150,7 @@ static wg_status read_seed(content *out, const char *text, wg_error *why)
 
 static wg_status read_real(content *out, const wg_option *o, const char *text, wg_error *why)
 {
-    char *end;
-    errno = 0;
-    out->real = strtod(text, &end);
-    bool lost = errno == ERANGE && fabs(out->real) < 1; /* smaller than a double holds */
-    bool blank = *text == ' ' || *text == '\t' || *text == '\n';
-    if (end == text || *end || blank || lost || !(out->real >= o->min && out->real <= o->max))
+    if (!wgi_real_read(text, &out->real) || !(out->real >= o->min && out->real <= o->max))
         return wgi_error_set(why, WG_EINVAL, "a number from %g to %g", o->min, o->max);
     out->real += 0.0; /* -0 is 0 */
     return WG_OK;

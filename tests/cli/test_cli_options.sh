@@ -47,6 +47,7 @@ code 2 gradcheck mlp --range =3; says err "--range: expected NAME=N, got '=3'"
 
 # numbers
 no_real="
+1e-999
 x
 1x
 -1

@@ -113,11 +113,42 @@ static void other_settings_data_or_models_are_refused(void **state)
     clear("changed");
 }
 
+/* Between two updates, so that no call of the system is in progress. */
+static void a_folder_that_is_gone_is_not_made_anew(void **state)
+{
+    (void)state;
+    char there[400], elsewhere[400];
+    snprintf(there, sizeof there, "%s", path_of("there"));
+    snprintf(elsewhere, sizeof elsewhere, "%s", path_of("elsewhere"));
+    for (int stays = 0; stays < 2; stays++) {
+        stopper s = {3, 0};
+        wg_trainer_options o = rich(there, 6);
+        o.validate.n = stays ? 0 : 4; /* which would save the best model */
+        o.metrics = NULL;
+        o.listener = (wg_listener){stop_at, &s};
+        wg_trainer *t = trainer_of(&o);
+        run(t, &s.stop);
+        assert_int_equal(rename(there, elsewhere), 0);
+        assert_int_equal(wg_trainer_run(t, NULL), WG_EIO);
+        check_that(strstr(wg_trainer_message(t), "it was renamed or removed"), "%s",
+                   wg_trainer_message(t));
+        wg_trainer_free(t);
+        assert_int_not_equal(access(there, F_OK), 0);
+        o.folder = elsewhere;
+        o.listener = (wg_listener){NULL, NULL};
+        t = trainer_of(&o);
+        assert_int_equal(wg_trainer_updates(t), 3);
+        wg_trainer_free(t);
+        clear("elsewhere");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_stopped_at_any_update_goes_on_as_if_it_had_not),
         cmocka_unit_test(other_settings_data_or_models_are_refused),
+        cmocka_unit_test(a_folder_that_is_gone_is_not_made_anew),
     };
     return cmocka_run_group_tests(tests, make_data, remove_folder);
 }
