@@ -320,8 +320,11 @@ int bench_model(int argc, char **argv)
     int code = parse_arguments(&argp, argc, argv, 0, &r);
     if (code != EXIT_OK)
         return code;
+    s = (source){.name = r.name};
     r.backends.threads = wgi_threads(r.backends.threads);
-    code = source_open(&s, r.name, &r.options);
+    code = source_check_options(&r.options, &r.name, 1);
+    if (code == EXIT_OK)
+        code = source_open(&s, r.name, &r.options);
     if (code == EXIT_OK)
         code = bench(&s, &r);
     source_close(&s);

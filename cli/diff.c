@@ -159,6 +159,8 @@ int command_diff(int argc, char **argv)
     code = check_output(r.svg);
     if (code == EXIT_OK)
         code = check_output(r.png);
+    if (code == EXIT_OK)
+        code = source_check_options(&r.options, r.name, (size_t)r.n_names);
     for (int i = 0; i < r.n_names && code == EXIT_OK; i++)
         code = source_open(&from[i], r.name[i], &r.options);
     if (code == EXIT_OK)

@@ -193,14 +193,16 @@ int command_export(int argc, char **argv)
                "another program, which wengert import reads.",
         .children = children,
     };
-    source s;
+    source s = {.name = NULL};
     request r = {.sizes = {1, 64}};
     int code = parse_arguments(&argp, argc, argv, 0, &r);
     if (code != EXIT_OK)
         return code;
     if (!is_onnx(&r))
         return export_layout(&r);
-    code = source_open(&s, r.model, &r.options);
+    code = source_check_options(&r.options, &r.model, 1);
+    if (code == EXIT_OK)
+        code = source_open(&s, r.model, &r.options);
     if (code == EXIT_OK)
         code = s.trained.d_model ? export_translator(&r) : export_source(&s, &r);
     source_close(&s);

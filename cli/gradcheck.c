@@ -283,7 +283,9 @@ static void check_all(request *r)
 /* The code of the first model that cannot be found or read, else whether all checks have passed. */
 static int check_requested(request *r)
 {
-    int code = EXIT_OK;
+    int code = source_check_options(&r->options, r->models, r->n_models);
+    if (code != EXIT_OK)
+        return code;
     if (r->all)
         check_all(r);
     for (size_t i = 0; i < r->n_ops && !r->all; i++)

@@ -354,10 +354,12 @@ static int open_ops(wg_graph **g, const names *ops)
 
 static int open_and_show(request *r)
 {
-    source s;
+    source s = {.name = r->model};
     wg_value *loss;
-    int code =
-        r->folder ? source_open_folder(&s, r->model) : source_open(&s, r->model, &r->options);
+    int code = source_check_options(&r->options, &r->model, 1);
+    if (code == EXIT_OK)
+        code =
+            r->folder ? source_open_folder(&s, r->model) : source_open(&s, r->model, &r->options);
     s.options = r->options;
     if (code == EXIT_OK)
         code = check_outputs(r);

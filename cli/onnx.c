@@ -36,8 +36,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case SVG: r->svg = arg; break;
     case ARGP_KEY_ARG: take_argument(state, &r->file, "file", arg); break;
     case ARGP_KEY_END:
-        if (!r->file && !r->ops)
-            argp_error(state, "a FILE is needed");
+        if (!r->file == !r->ops)
+            argp_error(state, "give a FILE or --ops");
+        if (r->n_dims > 0 && !r->graph && !r->svg)
+            argp_error(state, "--dim has no effect without --graph or --svg");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -124,6 +124,22 @@ static int open_other(source *s, const char *name)
     return EXIT_USAGE;
 }
 
+int source_check_options(const source_options *o, const char *const *name, size_t n)
+{
+    bool file = false, onnx = false;
+    for (size_t i = 0; i < n; i++) {
+        file |= ends_with(name[i], ".wg");
+        onnx |= ends_with(name[i], ".onnx");
+    }
+    if (o->ops && !file)
+        complain("--ops: only a FILE.wg is read with the ops of a shared object");
+    else if (o->n_dims > 0 && !onnx)
+        complain("--dim: only a FILE.onnx has symbolic dimensions");
+    else
+        return EXIT_OK;
+    return EXIT_USAGE;
+}
+
 int source_open(source *s, const char *name, const source_options *options)
 {
     int code = EXIT_OK;

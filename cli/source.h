@@ -39,6 +39,9 @@ typedef struct source {
 /* Whether bench and its like should take a word for a source. */
 bool is_source(const char *name);
 
+/* Complains and returns EXIT_USAGE if there is an option that none of these sources can use. */
+int source_check_options(const source_options *o, const char *const *name, size_t n);
+
 /* Finds what the name means.  Complains and returns an exit code other than EXIT_OK if that fails;
  * source_close is due in any case. */
 int source_open(source *s, const char *name, const source_options *options);

@@ -245,13 +245,41 @@ static bool take_operands(ox_node *n)
         if (is_absent(n->operand[i]))
             n->operand[i] = NULL;
     }
-    int min = n->op ? n->op->min : 0;
-    for (int i = 0; n->operand && i < min; i++)
-        if (!wgi_ox_has(n, i)) {
-            wgi_ox_fail(n, WG_EDATA, "operand %d is missing: at least %d are needed", i, min);
-            return false;
-        }
     return n->operand || report(n);
+}
+
+static bool is_word_of(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *w = words; *w; w += strspn(w, " ")) {
+        size_t n = strcspn(w, " ");
+        if (n == length && strncmp(w, word, n) == 0)
+            return true;
+        w += n;
+    }
+    return false;
+}
+
+/* The operands and attributes that the op has; attributes whose names begin with two underscores
+ * are anybody's. */
+static bool check_signature(ox_node *n)
+{
+    const ox_op *op = n->op;
+    for (int i = 0; i < op->min; i++)
+        if (!wgi_ox_has(n, i))
+            return wgi_ox_fail(n, WG_EDATA, "operand %d is missing: at least %d are needed", i,
+                               op->min) != NULL;
+    for (size_t i = (size_t)op->max; i < n->n_operands; i++)
+        if (wgi_ox_has(n, (int)i))
+            return wgi_ox_fail(n, WG_EDATA, "operand %zu is one too many: at most %d are taken", i,
+                               op->max) != NULL;
+    for (size_t i = 0; i < n->proto->n_attribute; i++) {
+        const char *attribute = ox_text(n->proto->attribute[i]->name);
+        if (strncmp(attribute, "__", 2) != 0 && !is_word_of(op->attributes, attribute))
+            return wgi_ox_fail(n, WG_EDATA, "there is no attribute '%s' of this op", attribute) !=
+                   NULL;
+    }
+    return true;
 }
 
 static wg_value *apply(ox_node *n)
@@ -303,6 +331,8 @@ static bool build_node(ox_import *m, const ox_node_proto *p, size_t number)
     enter(&n, ox_text(p->name));
     if (done && f)
         done = call(&n, f);
+    else if (done && !check_signature(&n))
+        done = false;
     else if (done && !(n.result[0] = apply(&n)))
         done = report(&n);
     done = done && (!wgi_ox_failed(&n) || report(&n)) && keep_results(&n);

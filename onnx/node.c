@@ -299,10 +299,36 @@ const ox_attribute_proto *wgi_ox_attribute(ox_node *n, const char *name)
     return a;
 }
 
+typedef WgiOnnx__AttributeProto__AttributeType ox_attribute_type;
+#define OX_TYPE(name) WGI_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##name
+
+/* The attribute, which must be of that type; files of the first version of the format name no types,
+ * and are judged by what they give.  A number that a file leaves out is 0. */
+static const ox_attribute_proto *typed(ox_node *n, const char *name, ox_attribute_type wanted)
+{
+    static const char *const names[] = {
+        [OX_TYPE(FLOAT)] = "FLOAT",   [OX_TYPE(INT)] = "INT",   [OX_TYPE(STRING)] = "STRING",
+        [OX_TYPE(FLOATS)] = "FLOATS", [OX_TYPE(INTS)] = "INTS", [OX_TYPE(STRINGS)] = "STRINGS",
+    };
+    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
+    if (!a)
+        return NULL;
+    bool given = a->has_type
+                     ? a->type == wanted
+                     : (wanted == OX_TYPE(FLOAT) && a->has_f) ||
+                           (wanted == OX_TYPE(INT) && a->has_i) ||
+                           (wanted == OX_TYPE(STRING) && a->has_s) ||
+                           (wanted >= OX_TYPE(FLOATS) && !a->has_f && !a->has_i && !a->has_s);
+    if (given)
+        return a;
+    wgi_ox_fail(n, WG_EDATA, "attribute '%s' must be of type %s, and is not", name, names[wanted]);
+    return NULL;
+}
+
 int64_t wgi_ox_int(ox_node *n, const char *name, int64_t otherwise)
 {
-    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
-    return a && a->has_i ? a->i : otherwise;
+    const ox_attribute_proto *a = typed(n, name, OX_TYPE(INT));
+    return a ? a->i : otherwise;
 }
 
 /* Attributes are f32.  0.1f was written for 0.1: the number of fewest digits that rounds to it. */
@@ -319,8 +345,8 @@ static double as_written(float x)
 
 double wgi_ox_real(ox_node *n, const char *name, double otherwise)
 {
-    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
-    return a && a->has_f ? as_written(a->f) : otherwise;
+    const ox_attribute_proto *a = typed(n, name, OX_TYPE(FLOAT));
+    return a ? as_written(a->f) : otherwise;
 }
 
 /* Bytes of the file as a text of the import. */
@@ -334,26 +360,26 @@ static const char *word(ox_node *n, const ProtobufCBinaryData *s)
 
 const char *wgi_ox_word(ox_node *n, const char *name, const char *otherwise)
 {
-    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
-    return a && a->has_s ? word(n, &a->s) : otherwise;
+    const ox_attribute_proto *a = typed(n, name, OX_TYPE(STRING));
+    return a ? word(n, &a->s) : otherwise;
 }
 
 const char *wgi_ox_word_at(ox_node *n, const char *name, size_t i)
 {
-    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
+    const ox_attribute_proto *a = typed(n, name, OX_TYPE(STRINGS));
     return a && i < a->n_strings ? word(n, &a->strings[i]) : NULL;
 }
 
 bool wgi_ox_ints(ox_node *n, const char *name, ox_ints *out)
 {
-    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
+    const ox_attribute_proto *a = typed(n, name, OX_TYPE(INTS));
     *out = a ? (ox_ints){a->n_ints, a->ints} : (ox_ints){0};
     return a;
 }
 
 bool wgi_ox_reals(ox_node *n, const char *name, ox_reals *out)
 {
-    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
+    const ox_attribute_proto *a = typed(n, name, OX_TYPE(FLOATS));
     *out = (ox_reals){0};
     double *at = a ? wgi_ox_alloc(n, (a->n_floats + 1) * sizeof *at) : NULL;
     for (size_t i = 0; at && i < a->n_floats; i++)

@@ -29,13 +29,14 @@ enum {
  * it. */
 typedef struct ox_op {
     const char *name;
-    int min; /* operands that must be there */
+    int min, max; /* operands that must be there, that may be there */
     ox_build *build;
     ox_unary *unary;
     ox_binary *binary;
     ox_reduction *reduce; /* by wgi_ox_reduce */
     int flags;
-    const char *limits; /* what is refused; NULL: nothing */
+    const char *attributes; /* names, of all opsets, with spaces between */
+    const char *limits;     /* what is refused; NULL: nothing */
 } ox_op;
 
 /* What a name stands for. */

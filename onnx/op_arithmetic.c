@@ -182,8 +182,9 @@ static wg_value *cast_as(ox_node *n, const ox_type *type, int64_t number)
 
 wg_value *wgi_ox_cast_to(ox_node *n)
 {
-    int64_t to = wgi_ox_int(n, "to", 0);
-    const char *word = wgi_ox_word(n, "to", NULL); /* before opset 6: its name */
+    bool by_name = n->opset < 6;
+    int64_t to = by_name ? 0 : wgi_ox_int(n, "to", 0);
+    const char *word = by_name ? wgi_ox_word(n, "to", NULL) : NULL;
     for (int k = 1; word && k < 17; k++) {
         const ox_type *t = wgi_ox_type(k);
         if (t && strcasecmp(t->name, word) == 0)

@@ -8,11 +8,11 @@
 static wg_value *take_targets(ox_node *n, wg_value **counts)
 {
     wg_value *t = wgi_ox_in(n, 1);
-    const ox_attribute_proto *ignore = wgi_ox_attribute(n, "ignore_index");
+    int64_t ignore = wgi_ox_int(n, "ignore_index", 0);
     *counts = NULL;
-    if (!t || !ignore || !ignore->has_i)
+    if (!t || !wgi_ox_attribute(n, "ignore_index"))
         return t;
-    *counts = wg_not_equal(t, wg_scalar_like(t, (double)ignore->i));
+    *counts = wg_not_equal(t, wg_scalar_like(t, (double)ignore));
     return wg_where(*counts, t, wg_scalar_like(t, 0));
 }
 
@@ -60,10 +60,9 @@ wg_value *wgi_ox_nll_loss(ox_node *n)
 /* Without weights, rows of classes are what cross_entropy takes. */
 static wg_value *fused(ox_node *n, wg_value *scores)
 {
-    const ox_attribute_proto *ignore = wgi_ox_attribute(n, "ignore_index");
     const char *how = wgi_ox_word(n, "reduction", "mean");
-    wg_cross_entropy_attrs o = {.use_ignore = ignore && ignore->has_i,
-                                .ignore = ignore ? ignore->i : 0};
+    wg_cross_entropy_attrs o = {.use_ignore = wgi_ox_attribute(n, "ignore_index"),
+                                .ignore = wgi_ox_int(n, "ignore_index", 0)};
     o.reduction = strcmp(how, "none") == 0  ? WG_LOSS_NONE
                   : strcmp(how, "sum") == 0 ? WG_LOSS_SUM
                                             : WG_LOSS_MEAN;

@@ -182,7 +182,7 @@ wg_value *wgi_ox_concat(ox_node *n)
     return axis < 0 ? NULL : wg_concat(x, n->n_operands, axis);
 }
 
-/* The sizes of the pieces: given, or equal, where the last may be smaller. */
+/* The sizes of the pieces: given, or equal; the last may be smaller from opset 18 on. */
 static const int64_t *piece_sizes(ox_node *n, int64_t size, size_t pieces)
 {
     ox_ints given;
@@ -194,6 +194,13 @@ static const int64_t *piece_sizes(ox_node *n, int64_t size, size_t pieces)
             wgi_ox_fail(n, WG_ESHAPE, "%zu sizes for %zu results", given.n, pieces);
         return given.n == pieces ? given.at : NULL;
     }
+    int64_t count = wgi_ox_int(n, "num_outputs", (int64_t)pieces);
+    if (count != (int64_t)pieces)
+        return (void *)wgi_ox_fail(n, WG_ESHAPE, "num_outputs is %lld for %zu results",
+                                   (long long)count, pieces);
+    if (n->opset < 18 && size % count)
+        return (void *)wgi_ox_fail(n, WG_ESHAPE, "%lld elements in %zu equal pieces",
+                                   (long long)size, pieces);
     int64_t each = (size + (int64_t)pieces - 1) / (int64_t)pieces;
     for (size_t i = 0; i < pieces; i++) {
         sizes[i] = each < size ? each : size;

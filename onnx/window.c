@@ -83,6 +83,11 @@ bool wgi_ox_window(ox_node *n, const wg_value *x, const int64_t *kernel, ox_wind
         !wgi_ox_spatial(n, "dilations", w->rank, 1, w->dilation))
         return false;
     for (int k = 0; k < w->rank; k++) {
+        if (kernel && w->kernel[k] && w->kernel[k] != kernel[k]) {
+            wgi_ox_fail(n, WG_ESHAPE, "kernel_shape has %lld, the kernel %lld",
+                        (long long)w->kernel[k], (long long)kernel[k]);
+            return false;
+        }
         w->kernel[k] = kernel ? kernel[k] : w->kernel[k];
         if (size[k] > MOST || w->kernel[k] > MOST) {
             wgi_ox_refuse(n, "a window of %lld on an axis of size %lld", (long long)w->kernel[k],

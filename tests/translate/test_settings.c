@@ -381,6 +381,61 @@ static void test_presets(void **state)
 }
 
 /* The same options in any order are the same settings. */
+/* Whether what some options need is there. */
+static void test_effects(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *needs, *given[2][2];
+        bool there;
+    } rows[] = {
+        {"the built-in corpus", {{0}}, true},
+        {"the built-in corpus", {{"train-sets", "x"}}, false},
+        {"the built-in corpus", {{"type", "lm"}}, false},
+        {"--type transformer", {{0}}, true},
+        {"--type transformer", {{"type", "lm"}}, false},
+        {"--type lm", {{0}}, false},
+        {"--type lm", {{"type", "lm"}}, true},
+        {"a validation set", {{0}}, true},
+        {"a validation set", {{"train-sets", "x"}}, false},
+        {"a validation set", {{"train-sets", "x"}, {"valid-sets", "y"}}, true},
+        {"a validation set", {{"type", "lm"}}, false},
+        {"a validation set", {{"type", "lm"}, {"valid-set", "y"}}, true},
+        {"--positions learned", {{0}}, false},
+        {"--positions learned", {{"positions", "learned"}}, true},
+        {"--label-smoothing", {{"label-smoothing", "0.1"}}, true},
+        {"--label-smoothing", {{"label-smoothing", "0"}}, false},
+        {"--optimizer adam or adamw", {{"optimizer", "adamw"}}, true},
+        {"--optimizer adam or adamw", {{"optimizer", "sgd"}}, false},
+        {"--optimizer sgd", {{"optimizer", "sgd"}}, true},
+        {"--optimizer sgd", {{"optimizer", "adam"}}, false},
+        {"--lr-schedule cosine or linear", {{"lr-schedule", "cosine"}}, true},
+        {"--lr-schedule cosine or linear", {{"lr-schedule", "linear"}}, true},
+        {"--lr-schedule cosine or linear", {{"lr-schedule", "noam"}}, false},
+    };
+    const wg_option *o;
+    size_t seen[WG_COUNT(rows)] = {0};
+    for (size_t i = 0; (o = wg_option_at(i)); i++) {
+        bool known = !o->has_effect;
+        assert_true(o->needs || !o->has_effect);
+        for (size_t k = 0; o->has_effect && k < WG_COUNT(rows); k++) {
+            wg_settings s;
+            if (strcmp(o->needs, rows[k].needs) != 0)
+                continue;
+            init(&s);
+            for (int j = 0; j < 2 && rows[k].given[j][0]; j++)
+                set(&s, rows[k].given[j][0], rows[k].given[j][1]);
+            check_that(o->has_effect(&s) == rows[k].there, "%s, row %zu", o->name, k);
+            wg_settings_free(&s);
+            known = true;
+            seen[k]++;
+        }
+        check_that(known, "%s needs %s: no row has that", o->name, o->needs);
+    }
+    for (size_t k = 0; k < WG_COUNT(rows); k++)
+        check_that(seen[k], "no option needs %s", rows[k].needs);
+}
+
 static void test_order_does_not_matter(void **state)
 {
     (void)state;
@@ -448,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_fields_written_directly),
         cmocka_unit_test(test_equal_values),
         cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_effects),
         cmocka_unit_test(test_order_does_not_matter),
         cmocka_unit_test(test_override),
     };

@@ -6,12 +6,13 @@ static void test_yaml(void **state)
     (void)state;
     wg_settings s;
     init(&s);
-    const char *path = write_text("good.yml", "# a comment\n"
-                                              "lr: 0.5  # fairseq's name\n"
-                                              "train-sets: [a.en, 'b c.de']\n"
-                                              "vocabs: joint.spm\n"
-                                              "valid-metrics:\n  - bleu\n  - chrf\n"
-                                              "pre-norm: yes\n");
+    const char *path =
+        write_text("good.yml", "\xef\xbb\xbf# a comment after a mark of the encoding\n"
+                               "lr: 0.5  # fairseq's name\n"
+                               "train-sets: [a.en, 'b c.de']\n"
+                               "vocabs: joint.spm\n"
+                               "valid-metrics:\n  - bleu\n  - chrf\n"
+                               "pre-norm: yes\n");
     assert_int_equal(wg_settings_read_yaml(&s, path, &error), WG_OK);
     assert_true(s.schedule.rate == 0.5 && s.net.pre_norm);
     assert_string_equal(s.train_sets[1], "b c.de");
