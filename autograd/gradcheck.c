@@ -155,19 +155,6 @@ done:
     return t->g ? wgi_graph_error(t, status) : status;
 }
 
-/* How many stop_gradient lie between wrt and y. */
-static wg_status count_stops(wgi_trial *t)
-{
-    wgi_path path = {0};
-    bool found = wgi_path_find(&path, t->g, 0, t->y, t->n_y, t->wrt, t->n_wrt);
-    for (uint32_t id = 0; found && id < path.end; id++) {
-        const wg_node *n = wg_graph_node(t->g, id);
-        t->report->stopped += n->op == &wg_op_stop_gradient && wgi_path_reaches(&path, n->in[0]);
-    }
-    wgi_path_free(&path);
-    return found ? WG_OK : WG_ENOMEM;
-}
-
 /* One check at points drawn from `seed`; *drawn: some were. */
 static wg_status check_once(wg_graph *g, const wg_gradcheck_options *options, uint64_t seed,
                             wg_gradcheck_report *r, bool *drawn)
@@ -176,8 +163,6 @@ static wg_status check_once(wg_graph *g, const wg_gradcheck_options *options, ui
     wgi_set_differences(&t,
                         options->differences == WG_DIFFERENCES_FOUR_POINT ? WG_SMOOTH : WG_KINKED);
     wg_status status = open_graph(&t, g);
-    if (status == WG_OK)
-        status = count_stops(&t);
     if (status == WG_OK)
         status = wgi_check_orders(&t);
     if (status == WG_OK)

@@ -66,6 +66,13 @@ static const char *operand(const wg_node *n, int i, char *text, size_t size)
     return wg_op_operand_name(n->op, i, text, size);
 }
 
+/* An operand that may be left out may be absent where a rule asks for it. */
+static bool has_operand(wg_node *n, int i)
+{
+    return (i >= 0 && i < n->n_in) ||
+           wg_fail(n, WG_EINVAL, "its shape rule asks for operand %d of %d", i, n->n_in);
+}
+
 static bool need(wg_node *n, int i, bool ok, const char *wanted)
 {
     char name[64];
@@ -75,23 +82,25 @@ static bool need(wg_node *n, int i, bool ok, const char *wanted)
 
 bool wg_need_float(wg_node *n, int i)
 {
-    return need(n, i, wg_dtype_is_float(n->in[i]->dtype), "f32, f64, bf16 or f16");
+    return has_operand(n, i) &&
+           need(n, i, wg_dtype_is_float(n->in[i]->dtype), "f32, f64, bf16 or f16");
 }
 
 bool wg_need_int(wg_node *n, int i)
 {
-    return need(n, i, wg_dtype_is_int(n->in[i]->dtype), "i32 or i64");
+    return has_operand(n, i) && need(n, i, wg_dtype_is_int(n->in[i]->dtype), "i32 or i64");
 }
 
 bool wg_need_number(wg_node *n, int i)
 {
-    return need(n, i, wg_dtype_is_float(n->in[i]->dtype) || wg_dtype_is_int(n->in[i]->dtype),
+    return has_operand(n, i) &&
+           need(n, i, wg_dtype_is_float(n->in[i]->dtype) || wg_dtype_is_int(n->in[i]->dtype),
                 "f32, f64, bf16, f16, i32 or i64");
 }
 
 bool wg_need_dtype(wg_node *n, int i, wg_dtype dtype)
 {
-    return need(n, i, n->in[i]->dtype == dtype, wg_dtype_name(dtype));
+    return has_operand(n, i) && need(n, i, n->in[i]->dtype == dtype, wg_dtype_name(dtype));
 }
 
 bool wg_need_held(wg_node *n, const char *name, double x, wg_dtype dtype)
@@ -103,6 +112,8 @@ bool wg_need_held(wg_node *n, const char *name, double x, wg_dtype dtype)
 bool wg_need_same_dtype(wg_node *n, int i, int j)
 {
     char a[64], b[64];
+    if (!has_operand(n, i) || !has_operand(n, j))
+        return false;
     return n->in[i]->dtype == n->in[j]->dtype ||
            wg_fail(n, WG_EDTYPE, "%s is %s but %s is %s", operand(n, i, a, sizeof a),
                    wg_dtype_name(n->in[i]->dtype), operand(n, j, b, sizeof b),
@@ -112,6 +123,8 @@ bool wg_need_same_dtype(wg_node *n, int i, int j)
 bool wg_need_same_shape(wg_node *n, int i, int j)
 {
     char a[64], b[64], as[160], bs[160];
+    if (!has_operand(n, i) || !has_operand(n, j))
+        return false;
     return wg_shape_equal(&n->in[i]->shape, &n->in[j]->shape) ||
            wg_fail(n, WG_ESHAPE, "%s is %s but %s is %s", operand(n, i, a, sizeof a),
                    wg_shape_text(&n->in[i]->shape, as, sizeof as), operand(n, j, b, sizeof b),
@@ -121,6 +134,8 @@ bool wg_need_same_shape(wg_node *n, int i, int j)
 bool wg_need_rank(wg_node *n, int i, int min, int max)
 {
     char name[64], shape[160];
+    if (!has_operand(n, i))
+        return false;
     int rank = n->in[i]->shape.rank;
     if (rank >= min && rank <= max)
         return true;
@@ -139,6 +154,8 @@ bool wg_need_rank(wg_node *n, int i, int min, int max)
 bool wg_need_dim(wg_node *n, int i, int axis, int64_t size)
 {
     char name[64], shape[160];
+    if (!has_operand(n, i))
+        return false;
     const wg_shape *s = &n->in[i]->shape;
     int k = wg_normalize_axis(axis, s->rank);
     operand(n, i, name, sizeof name);
@@ -158,6 +175,8 @@ int wg_normalize_axis(int64_t axis, int rank)
 bool wg_need_axis(wg_node *n, int i, int64_t axis, int *out)
 {
     char name[64], shape[160];
+    if (!has_operand(n, i))
+        return false;
     const wg_shape *s = &n->in[i]->shape;
     *out = wg_normalize_axis(axis, s->rank);
     if (*out >= 0)
@@ -184,6 +203,8 @@ wg_axes wg_normalize_axes(const wg_axes *axes, int rank)
 bool wg_need_axes(wg_node *n, int i, const wg_axes *axes, wg_axes *out)
 {
     bool chosen[WG_MAX_RANK] = {false};
+    if (!has_operand(n, i))
+        return false;
     if (axes->count < 0 || axes->count > WG_MAX_RANK)
         return wg_fail(n, WG_ESHAPE, "a list of %d axes", axes->count);
     for (int k = 0; k < axes->count; k++) {

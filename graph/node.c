@@ -71,9 +71,35 @@ static bool check_attr(wg_node *n, const wg_attr *f, const void *field)
     }
 }
 
+/* Every field lies within the op's struct. */
+static bool check_fields(wg_node *n)
+{
+    static const size_t sizes[] = {
+        [WG_ATTR_INT] = sizeof(int64_t),    [WG_ATTR_REAL] = sizeof(double),
+        [WG_ATTR_BOOL] = sizeof(bool),      [WG_ATTR_ENUM] = sizeof(int),
+        [WG_ATTR_DTYPE] = sizeof(wg_dtype), [WG_ATTR_AXES] = sizeof(wg_axes),
+        [WG_ATTR_SHAPE] = sizeof(wg_shape), [WG_ATTR_TEXT] = sizeof(const char *),
+        [WG_ATTR_DATA] = sizeof(wg_data),   [WG_ATTR_KEY] = sizeof(int64_t),
+        [WG_ATTR_AXIS] = sizeof(int64_t),
+    };
+    const wg_op *op = n->op;
+    for (int i = 0; i < op->n_attrs; i++) {
+        const wg_attr *f = &op->attrs[i];
+        if ((unsigned)f->kind >= WG_COUNT(sizes))
+            return wg_fail(n, WG_EINVAL, "its attribute %s is of no kind", f->name);
+        if (f->offset > op->attrs_size || sizes[f->kind] > op->attrs_size - f->offset)
+            return wg_fail(n, WG_EINVAL,
+                           "its attribute %s is bytes %zu to %zu of a struct of %zu: attrs_size",
+                           f->name, f->offset, f->offset + sizes[f->kind], op->attrs_size);
+    }
+    return true;
+}
+
 static bool copy_attrs(wg_node *n, const void *attrs)
 {
     const wg_op *op = n->op;
+    if (!check_fields(n))
+        return false;
     if (!op->attrs_size)
         return true;
     char *own = wgi_arena_alloc(&n->graph->arena, op->attrs_size);
@@ -249,9 +275,30 @@ wg_value *wg_apply3(const char *at, const wg_op *op, const void *attrs, wg_value
     return first(wg_apply(at, NULL, op, attrs, (wg_value *[]){a, b, c}, 3));
 }
 
+/* Whether a and b would be expanded alike. */
+static bool is_same_call(const wg_node *a, const wg_node *b)
+{
+    bool same =
+        a->op == b->op && a->n_in == b->n_in && wg_node_attrs_equal(a->op, a->attrs, b->attrs);
+    for (int i = 0; same && i < a->n_in; i++)
+        same = a->in[i]->dtype == b->in[i]->dtype &&
+               wg_shape_equal(&a->in[i]->shape, &b->in[i]->shape);
+    return same;
+}
+
+/* An expansion that contains what it expands would never end. */
+static void refuse_itself(wg_node *n, size_t first)
+{
+    const wg_graph *g = n->graph;
+    for (size_t i = first; i < g->n_nodes && g->status == WG_OK; i++)
+        if (is_same_call(g->nodes[i], n))
+            wg_fail(n, WG_EINVAL, "its expansion contains the op itself");
+}
+
 bool wg_expand_node(wg_node *n, wg_value **y)
 {
     wg_graph *g = n->graph;
+    const size_t first = g->n_nodes;
     if (g->status != WG_OK || !n->op->expand)
         return false;
     for (int i = 0; i < n->n_out; i++)
@@ -260,6 +307,7 @@ bool wg_expand_node(wg_node *n, wg_value **y)
     g->origin = (wg_origin){n->scope, n->at ? n->at : n->op->name, n->phase};
     n->op->expand(n, y);
     g->origin = before;
+    refuse_itself(n, first);
     for (int i = 0; i < n->n_out && g->status == WG_OK; i++)
         if (!y[i] || y[i]->dtype != n->out[i]->dtype ||
             !wg_shape_equal(&y[i]->shape, &n->out[i]->shape))

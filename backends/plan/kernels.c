@@ -77,6 +77,10 @@ static bool prepare_kernel(wgi_planner *p, wgi_work *w, const wgi_open_backend *
         return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
     if (status != WG_OK)
         return note_refusal(p, w, b->backend->name, wg_status_text(status));
+    if (!kernel.run)
+        return note_refusal(p, w, b->backend->name, "it has prepared no function to run");
+    if (!kernel.name)
+        kernel.name = b->backend->name;
     w->kernel = kernel;
     w->by = b;
     wgi_skip_if_empty(w->node, &w->kernel);

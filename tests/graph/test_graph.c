@@ -75,6 +75,19 @@ static void expand_to_nothing(wg_node *n, wg_value **y)
     y[0] = NULL;
 }
 
+static void expand_to_itself(wg_node *n, wg_value **y)
+{
+    y[0] = wg_apply1(NULL, n->op, n->attrs, wg_neg(n->in[0]));
+}
+
+static bool ask_for_absent(wg_node *n)
+{
+    return wg_need_float(n, 1);
+}
+
+static const wg_attr a_real[] = {{"factor", WG_ATTR_REAL, 8, NULL}};
+static const wg_attr of_no_kind[] = {{"factor", (wg_attr_kind)99, 8, NULL}};
+
 typedef struct wrong_op {
     wg_op op;
     const char *message;
@@ -92,6 +105,12 @@ static const wrong_op wrong_ops[] = {
     {{.operands = "x", .infer = set_huge},
      "the bytes of f64[2305843009213693951,2] overflow 64 bits"},
     {{.operands = "x", .results = "y*", .infer = count_negative}, "-1 results"},
+    {{.operands = "x z?", .infer = ask_for_absent}, "its shape rule asks for operand 1 of 1"},
+    {{.operands = "x", .attrs = a_real, .n_attrs = 1},
+     "its attribute factor is bytes 8 to 16 of a struct of 0: attrs_size"},
+    {{.operands = "x", .attrs = a_real, .n_attrs = 1, .attrs_size = 12}, "its attribute factor is bytes 8 to 16 of a struct of 12: attrs_size"},
+    {{.operands = "x", .attrs = of_no_kind, .n_attrs = 1, .attrs_size = 64},
+     "its attribute factor is of no kind"},
 };
 /* clang-format on */
 
@@ -116,8 +135,11 @@ static void a_wrong_expansion_is_refused(void **state)
     (void)state;
     static const struct {
         void (*expand)(wg_node *n, wg_value **y);
+        wg_status status;
         const char *message;
-    } cases[] = {{expand_to_other_shape, "expansion"}, {expand_to_nothing, "expansion"}};
+    } cases[] = {{expand_to_other_shape, WG_ESHAPE, "its expansion makes another result"},
+                 {expand_to_nothing, WG_ESHAPE, "its expansion makes another result"},
+                 {expand_to_itself, WG_EINVAL, "its expansion contains the op itself"}};
     for (int i = 0; i < WG_COUNT(cases); i++) {
         const wg_op op = {
             .name = "mine", .operands = "x", .infer = same, .expand = cases[i].expand};
@@ -125,7 +147,7 @@ static void a_wrong_expansion_is_refused(void **state)
         wg_value *y = wg_apply1(NULL, &op, NULL, wg_input(g, "x", WG_F32, WG_SHAPE(3))), *out[1];
         assert_non_null(y);
         assert_false(wg_expand_node(y->node, out));
-        assert_int_equal(wg_graph_status(g), WG_ESHAPE);
+        assert_int_equal(wg_graph_status(g), cases[i].status);
         check_that(strstr(wg_graph_message(g), cases[i].message) != NULL, "%s",
                    wg_graph_message(g));
         assert_false(wg_expand_node(y->node, out)); /* the graph is in error */

@@ -99,7 +99,8 @@ typedef struct wg_gradcheck_report {
     size_t skipped;     /* elements at a kink or a jump */
     size_t undecided;   /* elements for which differences are too uncertain */
     size_t failed;      /* of those compared */
-    size_t stopped;     /* of a graph: uses of wg_stop_gradient on the way, held constant */
+    size_t stopped;     /* uses of wg_stop_gradient on the way, of order 2 also in gradient rules:
+                         * held constant */
     bool no_derivative; /* of an op: discrete, or no float operand or result */
     bool empty;         /* of an op: no float operand of the sample has elements */
     double worst;       /* the error that is largest beside its tolerance, relative to the
