@@ -34,6 +34,25 @@ static wg_status compare(const wg_safetensors *first, const wg_safetensors *f, c
     return status;
 }
 
+/* WG_EDATA, with a line for each metadata entry of the project's own, such as the checksum of the
+ * vocabularies, that differs from the first file's: weights of other tokens have no mean. */
+static wg_status compare_notes(const wg_safetensors *first, const wg_safetensors *f,
+                               const char *path, wg_error *error)
+{
+    static const char own[] = "wengert-";
+    wg_status status = WG_OK;
+    const wg_file_note *note;
+    for (size_t i = 0; (note = wg_safetensors_note_at(first, i)); i++) {
+        const char *text = wg_safetensors_note(f, note->key);
+        if (text && strncmp(note->key, own, strlen(own)) == 0 && strcmp(note->text, text) != 0)
+            status = wgi_error_line(error, WG_EDATA,
+                                    "%s: %s: expected %.60s, as in the first file, "
+                                    "got %.60s",
+                                    path, note->key, note->text, text);
+    }
+    return status;
+}
+
 /* WG_EDATA, with a line for each tensor whose dtype cannot be averaged. */
 static wg_status check_dtypes(const wg_safetensors *first, const char *path, wg_error *error)
 {
@@ -130,7 +149,8 @@ wg_status wg_average_files(const char *const *paths, size_t n, const char *out, 
     bool opened = status == WG_OK;
     for (size_t i = 0; i < n && opened; i++)
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there are files if all are open */
-        if (compare(files[0], files[i], paths[i], error) != WG_OK)
+        if (compare(files[0], files[i], paths[i], error) != WG_OK ||
+            compare_notes(files[0], files[i], paths[i], error) != WG_OK)
             status = WG_EDATA;
     if (opened && check_dtypes(files[0], paths[0], error) != WG_OK)
         status = WG_EDATA;

@@ -92,6 +92,12 @@ many() {
 code 2 gradcheck mlp $(many "--range labels=3"); says err "--range given more than 32 times"
 # shellcheck disable=SC2046
 code 2 graph mlp $(many "--dim N=3");            says err "--dim given more than 32 times"
+for command in "graph mlp" "gradcheck mlp" "bench mlp" "diff mlp mlp"; do
+    # shellcheck disable=SC2086
+    code 2 $command --dim N=3;                   says err "--dim: only a FILE.onnx has symbolic dimensions"
+    # shellcheck disable=SC2086
+    code 2 $command --ops x.so;                  says err "--ops: only a FILE.wg is read with the ops of a shared object"
+done
 code 2 graph mlp --dim =3;                       says err "--dim: expected NAME=N, got '=3'"
 code 2 graph mlp --dim N;                        says err "--dim: expected NAME=N, got 'N'"
 code 2 graph mlp --dim N=x;                      says err "--dim: expected a whole number from 0 to 2147483647, got 'x'"

@@ -285,6 +285,8 @@ code 4 graph --model mlp --print; says err "mlp: not a model"
 code 2 info
 # export: encoder, decoder and tokens, where ONNX is built
 if "$wengert" onnx --ops >which 2>&1; then
+    code 2 onnx others/encoder.onnx --ops;    says err "give a FILE or --ops"
+    code 2 onnx others/encoder.onnx --dim N=3; says err "--dim has no effect without --graph or --svg"
     code 0 export parts --length 8 --sentences 2 others
     code 0 onnx others/encoder.onnx; says out "memory"; says out "int32 [2,8]"
     code 0 onnx others/decoder.onnx; says out "target_in"; says out "logits"; says out "ops are supported"

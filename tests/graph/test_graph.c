@@ -108,7 +108,8 @@ static const wrong_op wrong_ops[] = {
     {{.operands = "x z?", .infer = ask_for_absent}, "its shape rule asks for operand 1 of 1"},
     {{.operands = "x", .attrs = a_real, .n_attrs = 1},
      "its attribute factor is bytes 8 to 16 of a struct of 0: attrs_size"},
-    {{.operands = "x", .attrs = a_real, .n_attrs = 1, .attrs_size = 12}, "its attribute factor is bytes 8 to 16 of a struct of 12: attrs_size"},
+    {{.operands = "x", .attrs = a_real, .n_attrs = 1, .attrs_size = 12},
+     "its attribute factor is bytes 8 to 16 of a struct of 12: attrs_size"},
     {{.operands = "x", .attrs = of_no_kind, .n_attrs = 1, .attrs_size = 64},
      "its attribute factor is of no kind"},
 };

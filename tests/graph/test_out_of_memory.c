@@ -40,9 +40,9 @@ locale_t __wrap_newlocale(int mask, const char *name, locale_t base)
 
 enum { MANY = 20 };
 
-/* Of the ops, every fifth allocation of each sample fails, from one of the first five on; with
+/* Of the ops, every eighth allocation of each sample fails, from one of the first eight on; with
  * sanitizers, which are slow, every 19th of one sample.  With the argument `all` each does. */
-static size_t stride = SANITIZED ? 19 : 5;
+static size_t stride = SANITIZED ? 19 : 8;
 
 /* Scopes in scopes, names, a recomputed scope with a node of many operands, labels that are taken,
  * an expansion, a gradient of a gradient, assigned states. */

@@ -97,6 +97,31 @@ static void all_differences_are_listed(void **state)
     remove_all();
 }
 
+/* Weights of other vocabularies; entries of other programs may differ, and are left out. */
+static void entries_of_the_project_must_agree(void **state)
+{
+    (void)state;
+    float x[3] = {1, 2, 3};
+    const wg_tensor tensor = {"x", WG_F32, WG_SHAPE(3), x};
+    const wg_file_note notes[3][2] = {{{"author", "a"}, {"wengert-vocabularies", "1234"}},
+                                      {{"author", "b"}, {"wengert-vocabularies", "1234"}},
+                                      {{"author", "b"}, {"wengert-vocabularies", "abcd"}}};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(wg_safetensors_write(paths[i], &tensor, 1, notes[i], 2, &error), WG_OK);
+    wg_safetensors *f;
+    assert_int_equal(wg_average_files(paths, 2, out, &error), WG_OK);
+    assert_int_equal(wg_safetensors_open(&f, out, &error), WG_OK);
+    assert_string_equal(wg_safetensors_note(f, "wengert-vocabularies"), "1234");
+    assert_null(wg_safetensors_note(f, "author"));
+    wg_safetensors_close(f);
+    unlink(out);
+    assert_int_equal(wg_average_files(paths, 3, out, &error), WG_EDATA);
+    assert_string_equal(error.text, "average_c.safetensors: wengert-vocabularies: expected 1234, "
+                                    "as in the first file, got abcd");
+    assert_int_not_equal(access(out, F_OK), 0);
+    remove_all();
+}
+
 static void numbers_that_are_none_are_refused(void **state)
 {
     (void)state;
@@ -117,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mean_is_computed_in_double),
         cmocka_unit_test(all_differences_are_listed),
+        cmocka_unit_test(entries_of_the_project_must_agree),
         cmocka_unit_test(numbers_that_are_none_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
