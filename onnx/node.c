@@ -302,8 +302,20 @@ const ox_attribute_proto *wgi_ox_attribute(ox_node *n, const char *name)
 typedef WgiOnnx__AttributeProto__AttributeType ox_attribute_type;
 #define OX_TYPE(name) WGI_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##name
 
-/* The attribute, which must be of that type; files of the first version of the format name no types,
- * and are judged by what they give.  A number that a file leaves out is 0. */
+/* Files of the first version of the format name no types: there what is given decides. */
+static bool is_of_type(const ox_attribute_proto *a, ox_attribute_type wanted)
+{
+    if (a->has_type && a->type != OX_TYPE(UNDEFINED))
+        return a->type == wanted;
+    switch (wanted) {
+    case OX_TYPE(FLOAT): return a->has_f;
+    case OX_TYPE(INT): return a->has_i;
+    case OX_TYPE(STRING): return a->has_s;
+    default: return !a->has_f && !a->has_i && !a->has_s; /* a list may be empty */
+    }
+}
+
+/* The attribute, which must be of that type; a number that a file leaves out is 0. */
 static const ox_attribute_proto *typed(ox_node *n, const char *name, ox_attribute_type wanted)
 {
     static const char *const names[] = {
@@ -311,18 +323,12 @@ static const ox_attribute_proto *typed(ox_node *n, const char *name, ox_attribut
         [OX_TYPE(FLOATS)] = "FLOATS", [OX_TYPE(INTS)] = "INTS", [OX_TYPE(STRINGS)] = "STRINGS",
     };
     const ox_attribute_proto *a = wgi_ox_attribute(n, name);
-    if (!a)
+    if (a && !is_of_type(a, wanted)) {
+        wgi_ox_fail(n, WG_EDATA, "attribute '%s' must be of type %s, and is not", name,
+                    names[wanted]);
         return NULL;
-    bool given = a->has_type
-                     ? a->type == wanted
-                     : (wanted == OX_TYPE(FLOAT) && a->has_f) ||
-                           (wanted == OX_TYPE(INT) && a->has_i) ||
-                           (wanted == OX_TYPE(STRING) && a->has_s) ||
-                           (wanted >= OX_TYPE(FLOATS) && !a->has_f && !a->has_i && !a->has_s);
-    if (given)
-        return a;
-    wgi_ox_fail(n, WG_EDATA, "attribute '%s' must be of type %s, and is not", name, names[wanted]);
-    return NULL;
+    }
+    return a;
 }
 
 int64_t wgi_ox_int(ox_node *n, const char *name, int64_t otherwise)

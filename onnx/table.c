@@ -12,13 +12,17 @@ enum { ANY = INT_MAX };
 #define OF_UNARY "consumed_inputs"
 #define OF_BINARY "axis broadcast consumed_inputs"
 #define OF_REDUCTION "axes keepdims noop_with_empty_axes"
-#define BUILD(name, min, max, f, attributes) {name, min, max, f, NULL, NULL, NULL, 0, attributes, NULL}
-#define LIMITED(name, min, max, f, attributes, limits) {name, min, max, f, NULL, NULL, NULL, 0, attributes, limits}
-#define WRAPS(name, min, max, f, attributes) {name, min, max, f, NULL, NULL, NULL, OX_WRAP, attributes, NULL}
+#define BUILT(name, min, max, f, flags, attributes, limits)                                        \
+    {name, min, max, f, NULL, NULL, NULL, flags, attributes, limits}
+#define BUILD(name, min, max, f, attributes) BUILT(name, min, max, f, 0, attributes, NULL)
+#define LIMITED(name, min, max, f, attributes, limits)                                             \
+    BUILT(name, min, max, f, 0, attributes, limits)
+#define WRAPS(name, min, max, f, attributes) BUILT(name, min, max, f, OX_WRAP, attributes, NULL)
 #define UNARY(name, f) {name, 1, 1, NULL, f, NULL, NULL, 0, OF_UNARY, NULL}
 #define BINARY(name, f) {name, 2, 2, NULL, NULL, f, NULL, 0, OF_BINARY, NULL}
 #define REDUCES(name, f, flags) {name, 1, 2, NULL, NULL, NULL, f, flags, OF_REDUCTION, NULL}
-#define TRAINING(name, min, max, f, attributes, limits) {name, min, max, f, NULL, NULL, NULL, OX_TRAINING, attributes, limits}
+#define TRAINING(name, min, max, f, attributes, limits)                                            \
+    BUILT(name, min, max, f, OX_TRAINING, attributes, limits)
 
 static const ox_op table[] = {
     {"Abs", 1, 1, NULL, (wg_abs), NULL, NULL, OX_WRAP, OF_UNARY, NULL},
