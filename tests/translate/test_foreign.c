@@ -230,10 +230,6 @@ static void exported_and_imported_models_are_the_same(void **state)
         wg_settings s = settings_for(MADE, "");
         remove_folder(MADE);
         const wg_foreign_options o = {.layout = layout, .path = WRITTEN, .settings = &s};
-#ifndef WG_HAVE_SENTENCEPIECE
-        if (strcmp(layout, "marian") == 0)
-            set(&s, "vocabs", WRITTEN "/vocab.json");
-#endif
         check_that(wg_foreign_import(&o, NULL, &error) == WG_OK, "%s: %s", cases[i][1], error.text);
         check_same_weights(FILES, MADE);
         check_same_translations(FILES, MADE);

@@ -63,22 +63,55 @@ static wg_status find_all(const wgi_import *im, const char *const given[2],
     return status;
 }
 
+static bool equal(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* One list was given for a model that has one for each side. */
+static wg_status refuse_single(const wgi_import *im)
+{
+    const char *const *given = (const char *const *)im->options->settings->vocabs;
+    char *own[2] = {NULL, NULL};
+    wg_status status = WG_OK;
+    for (int side = 0; side < 2 && given[0] && !given[1] && status == WG_OK; side++)
+        status = find_file(im, im->layout->lists[side], side, &own[side]);
+    if (status == WG_OK && own[0] && own[1] && !equal(own[0], own[1]))
+        status = wgi_error_file(im->error, WG_EINVAL, im->folder,
+                                "vocabs: expected the lists of source and target, such as %s %s, "
+                                "got one",
+                                own[0], own[1]);
+    free(own[0]);
+    free(own[1]);
+    return status;
+}
+
+/* Whether Wengert wrote config.json: then there are SentencePiece models if tokens are of one. */
+static bool is_ours(const wgi_import *im)
+{
+    bool ours = false;
+    for (size_t i = 0; i < im->facts.n; i++)
+        ours |= im->facts.fact[i].ours;
+    return ours;
+}
+
 static wg_status refuse_missing(const wgi_import *im, const files *f)
 {
     const wgi_layout *l = im->layout;
-    for (int side = 0; side < 2; side++) {
-        bool given = im->options->settings->vocabs[0] != NULL;
+    const bool given = im->options->settings->vocabs[0] != NULL;
+    for (int side = 0; side < 2; side++)
         if (!f->list[side])
             return wgi_error_file(im->error, WG_EIO, im->folder,
                                   "it has no vocabulary such as %s; give --vocabs",
                                   l->lists[side][0]);
-        if (!f->pieces[side] && l->needs_pieces && !given)
-            return wgi_error_file(
-                im->error, WG_EIO, im->folder,
-                "it has no %s, by which text is split into tokens; give --pieces, "
-                "or --vocabs %s if all text is split already",
-                l->pieces[side][0], f->list[side]);
-    }
+    for (int side = 0; side < 2; side++)
+        if (!f->pieces[side] && l->needs_pieces && !given && !is_ours(im))
+            return wgi_error_file(im->error, WG_EIO, im->folder,
+                                  "it has no %s, by which text is split into tokens; give "
+                                  "--pieces, or --vocabs %s%s%s if all text is split already",
+                                  l->pieces[side][0], f->list[0],
+                                  equal(f->list[0], f->list[1]) ? "" : " ",
+                                  equal(f->list[0], f->list[1]) ? "" : f->list[1]);
     return WG_OK;
 }
 
@@ -136,11 +169,6 @@ static wg_status open_side(wgi_import *im, wg_vocabulary **out, const char *path
     wg_vocabulary_free(list);
     wg_vocabulary_free(pieces);
     return status;
-}
-
-static bool equal(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 static wg_status open_both(wgi_import *im, const files *f)
@@ -220,6 +248,8 @@ wg_status wgi_import_vocabularies(wgi_import *im)
         status = find_all(im, im->options->pieces, im->layout->pieces, f.pieces);
     if (status == WG_OK)
         status = refuse_missing(im, &f);
+    if (status == WG_OK)
+        status = refuse_single(im);
     if (status == WG_OK)
         status = open_both(im, &f);
     if (status == WG_OK)
