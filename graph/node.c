@@ -71,7 +71,8 @@ static bool check_attr(wg_node *n, const wg_attr *f, const void *field)
     }
 }
 
-/* Every field lies within the op's struct. */
+/* Every field lies within the op's struct; of an unknown kind, which only its op knows, it begins
+ * there. */
 static bool check_fields(wg_node *n)
 {
     static const size_t sizes[] = {
@@ -85,12 +86,11 @@ static bool check_fields(wg_node *n)
     const wg_op *op = n->op;
     for (int i = 0; i < op->n_attrs; i++) {
         const wg_attr *f = &op->attrs[i];
-        if ((unsigned)f->kind >= WG_COUNT(sizes))
-            return wg_fail(n, WG_EINVAL, "its attribute %s is of no kind", f->name);
-        if (f->offset > op->attrs_size || sizes[f->kind] > op->attrs_size - f->offset)
+        const size_t size = (size_t)f->kind < WG_COUNT(sizes) ? sizes[f->kind] : 0;
+        if (f->offset > op->attrs_size || size > op->attrs_size - f->offset)
             return wg_fail(n, WG_EINVAL,
                            "its attribute %s is bytes %zu to %zu of a struct of %zu: attrs_size",
-                           f->name, f->offset, f->offset + sizes[f->kind], op->attrs_size);
+                           f->name, f->offset, f->offset + size, op->attrs_size);
     }
     return true;
 }

@@ -123,6 +123,45 @@ static void a_backend_that_fails_to_prepare_hands_on(void **state)
     wg_graph_free(g);
 }
 
+static wg_status prepare_nothing(void *state, const wg_node *n, wg_kernel *k)
+{
+    (void)state;
+    (void)n;
+    (void)k;
+    return WG_OK;
+}
+static wg_status prepare_nameless(void *state, const wg_node *n, wg_kernel *k)
+{
+    wg_status status = prepare_claimed(state, n, k);
+    k->name = NULL;
+    return status;
+}
+
+/* A kernel without a function is none; one without a name has its backend's. */
+static void half_a_kernel_is_none(void **state)
+{
+    (void)state;
+    wg_backend forgetful = broken, nameless = eager;
+    forgetful.name = "forgetful";
+    forgetful.prepare = prepare_nothing;
+    nameless.name = "nameless";
+    nameless.prepare = prepare_nameless;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4));
+    wg_value *y = wg_output(wg_apply1(NULL, &twice, NULL, x), "y");
+    const wg_backend *const two[] = {&forgetful, &nameless};
+    wg_plan *p = plan_of(g, &(wg_plan_options){.backends = two, .n_backends = 2});
+    wg_plan_step s = wg_plan_step_at(p, 0);
+    assert_string_equal(s.refused, "forgetful: it has prepared no function to run");
+    assert_string_equal(s.backend, "nameless");
+    assert_string_equal(s.kernel, "nameless");
+    ((float *)wg_plan_data(p, x))[1] = 3;
+    run(p, 0);
+    assert_true(floats(p, y)[1] == 6);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
 static const char *yields_twice(void *state, const wg_node *n)
 {
     (void)state;
@@ -281,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(composites_are_expanded_where_no_backend_takes_them),
         cmocka_unit_test(a_backend_that_fails_to_prepare_hands_on),
+        cmocka_unit_test(half_a_kernel_is_none),
         cmocka_unit_test(a_backend_yields_to_a_later_one_that_is_not_the_reference),
         cmocka_unit_test(products_go_to_the_faster_kernels),
         cmocka_unit_test(functions_go_to_the_faster_kernels),

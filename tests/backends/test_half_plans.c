@@ -100,11 +100,16 @@ static const char *refuses_all_but_products(void *state, const wg_node *n)
     return product && n->out[0]->dtype == WG_BF16 ? NULL : "no product of bf16";
 }
 
+static void never_run(wg_call *c)
+{
+    wg_call_fail(c, "plans of this backend are not run");
+}
+
 static wg_status prepare_nothing(void *state, const wg_node *n, wg_kernel *k)
 {
     (void)state;
     (void)n;
-    *k = (wg_kernel){.name = "product"};
+    *k = (wg_kernel){.name = "product", .run = never_run};
     return WG_OK;
 }
 

@@ -86,7 +86,6 @@ static bool ask_for_absent(wg_node *n)
 }
 
 static const wg_attr a_real[] = {{"factor", WG_ATTR_REAL, 8, NULL}};
-static const wg_attr of_no_kind[] = {{"factor", (wg_attr_kind)99, 8, NULL}};
 
 typedef struct wrong_op {
     wg_op op;
@@ -110,8 +109,6 @@ static const wrong_op wrong_ops[] = {
      "its attribute factor is bytes 8 to 16 of a struct of 0: attrs_size"},
     {{.operands = "x", .attrs = a_real, .n_attrs = 1, .attrs_size = 12},
      "its attribute factor is bytes 8 to 16 of a struct of 12: attrs_size"},
-    {{.operands = "x", .attrs = of_no_kind, .n_attrs = 1, .attrs_size = 64},
-     "its attribute factor is of no kind"},
 };
 /* clang-format on */
 
