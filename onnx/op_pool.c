@@ -217,11 +217,17 @@ wg_value *wgi_ox_average_pool(ox_node *n)
                                                    : mean_over(n, x, &w);
 }
 
+/* The power of LpPool, a FLOAT in opset 1. */
+static double power_of(ox_node *n)
+{
+    return n->opset < 2 ? wgi_ox_real(n, "p", 2) : (double)wgi_ox_int(n, "p", 2);
+}
+
 /* (sum |x|^p)^(1/p), the sum by the mean over a window times its number of elements */
 wg_value *wgi_ox_lp_pool(ox_node *n)
 {
     wg_value *x = wgi_ox_in(n, 0);
-    double p = (double)wgi_ox_int(n, "p", 2), taps = 1;
+    double p = power_of(n), taps = 1;
     ox_window w;
     if (!x || !wgi_ox_window(n, x, NULL, &w))
         return NULL;
@@ -268,5 +274,5 @@ wg_value *wgi_ox_global_average_pool(ox_node *n)
 wg_value *wgi_ox_global_lp_pool(ox_node *n)
 {
     wg_value *x = planes(n);
-    return wg_vector_norm(x, spatial_axes(x), WG_KEEP, (double)wgi_ox_int(n, "p", 2));
+    return wg_vector_norm(x, spatial_axes(x), WG_KEEP, power_of(n));
 }
