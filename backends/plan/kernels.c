@@ -77,8 +77,11 @@ static bool prepare_kernel(wgi_planner *p, wgi_work *w, const wgi_open_backend *
         return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
     if (status != WG_OK)
         return note_refusal(p, w, b->backend->name, wg_status_text(status));
-    if (!kernel.run)
+    if (!kernel.run) {
+        if (b->backend->finish)
+            b->backend->finish(b->state, &kernel);
         return note_refusal(p, w, b->backend->name, "it has prepared no function to run");
+    }
     if (!kernel.name)
         kernel.name = b->backend->name;
     w->kernel = kernel;

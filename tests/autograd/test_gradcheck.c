@@ -135,6 +135,12 @@ static void grad_cube(wg_node *n, wg_value *const *dy, wg_value **dx)
 }
 /* the rule is right, the derivative of the rule is not: x is read as a constant */
 static void grad_cube_once(wg_node *n, wg_value *const *dy, wg_value **dx);
+/* the same, said openly */
+static void grad_cube_stopped(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    wg_value *x = n->in[0];
+    dx[0] = wg_mul(dy[0], wg_scale(wg_mul(x, wg_stop_gradient(x)), 3));
+}
 /* right by luck wherever |x| is 1 */
 static void grad_nan(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
@@ -149,6 +155,7 @@ static const wg_op op_cube = {CUBE, .grad = grad_cube, .reads = WG_READS_X};
 static const wg_op op_cube_once = {CUBE, .grad = grad_cube_once, .reads = WG_READS_X};
 static const wg_op op_cube_nan = {CUBE, .grad = grad_nan};
 static const wg_op op_cube_missing = {CUBE};
+static const wg_op op_cube_stopped = {CUBE, .grad = grad_cube_stopped, .reads = WG_READS_X};
 static const wg_op op_square_kernel = {.name = "square_of",
                                        .formula = "y = x^2",
 
@@ -179,6 +186,12 @@ static void ops_of_the_user_are_checked(void **state)
     assert_true(r.order == 2 && r.failed > 0);
     assert_non_null(strstr(r.message, "order 2"));
 
+    /* what a rule holds constant hides its derivative, and is said from the order on that sees it */
+    check_that(wg_gradcheck_op(&op_cube_stopped, cube_samples, &one, &r) == WG_OK, "%s", r.message);
+    assert_int_equal(r.stopped, 0);
+    check_that(wg_gradcheck_op(&op_cube_stopped, cube_samples, &two, &r) == WG_OK, "%s", r.message);
+    assert_int_equal(r.stopped, 1);
+    assert_non_null(strstr(r.message, "stop_gradient"));
     assert_int_equal(wg_gradcheck_op(&op_cube_nan, cube_samples, &one, &r),
                      WG_EDATA); /* NaN is no agreement */
     assert_true(isnan(r.worst) && isnan(r.analytic) && r.failed == 12);

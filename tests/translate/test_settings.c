@@ -380,7 +380,6 @@ static void test_presets(void **state)
     }
 }
 
-/* The same options in any order are the same settings. */
 /* Whether what some options need is there. */
 static void test_effects(void **state)
 {
@@ -436,6 +435,7 @@ static void test_effects(void **state)
         check_that(seen[k], "no option needs %s", rows[k].needs);
 }
 
+/* The same options in any order are the same settings. */
 static void test_order_does_not_matter(void **state)
 {
     (void)state;
