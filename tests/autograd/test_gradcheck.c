@@ -186,7 +186,7 @@ static void ops_of_the_user_are_checked(void **state)
     assert_true(r.order == 2 && r.failed > 0);
     assert_non_null(strstr(r.message, "order 2"));
 
-    /* what a rule holds constant hides its derivative, and is said from the order on that sees it */
+    /* what a rule holds constant hides its derivative: said from the order on that would see it */
     check_that(wg_gradcheck_op(&op_cube_stopped, cube_samples, &one, &r) == WG_OK, "%s", r.message);
     assert_int_equal(r.stopped, 0);
     check_that(wg_gradcheck_op(&op_cube_stopped, cube_samples, &two, &r) == WG_OK, "%s", r.message);
