@@ -263,6 +263,16 @@ static wg_status update(wg_trainer *t)
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
+/* `status` of writing to the folder.  Where the folder is gone, the message says so, rather than
+ * which of its files could not be written. */
+static wg_status blame_folder(wg_trainer *t, wg_status status)
+{
+    if (status == WG_OK)
+        return WG_OK;
+    wg_status there = wgi_lock_check(&t->lock, t->options.folder, &t->error);
+    return there == WG_OK ? status : there;
+}
+
 /* Saves the model if it is the best so far by that metric.  Called while parameters and averages
  * are swapped. */
 static wg_status rank(wg_trainer *t, wg_metric *m)
@@ -290,7 +300,7 @@ static wg_status rank(wg_trainer *t, wg_metric *m)
                  ? wg_checkpoint_write_model(t->store, &t->task.files, path, &t->error)
                  : wgi_error_file(&t->error, WG_ENOMEM, folder, "no memory to save the best model");
     free(path);
-    return status;
+    return blame_folder(t, status);
 }
 
 static wg_status no_metric(wg_trainer *t, const char *name)
@@ -411,9 +421,10 @@ static wg_status write_checkpoint(wg_trainer *t, wg_checkpoint_reason reason)
         status = wgi_report_saving(t);
     wg_checkpoint_options files = t->task.files;
     files.moments = t->shards.whole;
-    return status == WG_OK ? wg_checkpoint_save(t->options.folder, t->store, &t->progress, &files,
-                                                reason, &t->error)
-                           : status;
+    if (status == WG_OK)
+        status = wg_checkpoint_save(t->options.folder, t->store, &t->progress, &files, reason,
+                                    &t->error);
+    return blame_folder(t, status);
 }
 
 static wg_status save(wg_trainer *t, wg_checkpoint_reason reason)

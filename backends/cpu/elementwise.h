@@ -10,35 +10,16 @@
 #include "backends/broadcast.h"
 #include "backends/cpu/kernel.h"
 
-/* ---- sharing the work ------------------------------------------------------------------------ */
-
-/* Does pieces [first, end): elements, or tasks of r. */
-typedef void cpu_piece(const wg_call *call, const wgi_rows *r, int64_t first, int64_t end);
-
-/* Pieces [0, n), each of about as much work.  One thread alone opens no parallel region, which
- * would cost as much as hundreds of elements. */
-static inline void cpu_share(const wg_call *call, const wgi_rows *r, int64_t n, int threads,
-                             cpu_piece *piece)
-{
-    if (threads == 1) {
-        piece(call, r, 0, n);
-        return;
-    }
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t i = 0; i < threads; i++)
-        piece(call, r, n * i / threads, n * (i + 1) / threads);
-}
-
-static inline void cpu_share_elements(const wg_call *call, cpu_piece *piece)
+static inline void cpu_share_elements(const wg_call *call, cpu_tasks *tasks)
 {
     int64_t count = cpu_count(call->node->out[0]);
-    cpu_share(call, NULL, count, cpu_threads(call, count), piece);
+    cpu_share(call, NULL, count, cpu_threads(call, count), tasks);
 }
 
-static inline void cpu_share_rows(const wg_call *call, cpu_piece *piece)
+static inline void cpu_share_rows(const wg_call *call, cpu_tasks *tasks)
 {
     wgi_rows r = wgi_rows_of(call->node);
-    cpu_share(call, &r, r.tasks, cpu_threads(call, r.rows * r.size), piece);
+    cpu_share(call, &r, r.tasks, cpu_threads(call, r.rows * r.size), tasks);
 }
 
 /* ---- one operand ----------------------------------------------------------------------------- */
@@ -48,10 +29,10 @@ static inline void cpu_share_rows(const wg_call *call, cpu_piece *piece)
 
 #define UNARY_OF(function, from, to, formula)                                                      \
     void function(wg_call *call);                                                                  \
-    static void WG_PASTE(function, _piece)(const wg_call *call, const wgi_rows *r,                 \
-                                            int64_t first, int64_t end)                            \
+    static void WG_PASTE(function, _tasks)(const wg_call *call, const void *loop, int64_t first,   \
+                                           int64_t end)                                            \
     {                                                                                              \
-        (void)r;                                                                                   \
+        (void)loop;                                                                                \
         const from *in = call->in[0];                                                              \
         to *out = call->out[0];                                                                    \
         _Pragma("omp simd") for (int64_t i = first; i < end; i++)                                  \
@@ -62,7 +43,7 @@ static inline void cpu_share_rows(const wg_call *call, cpu_piece *piece)
     }                                                                                              \
     void function(wg_call *call)                                                                   \
     {                                                                                              \
-        cpu_share_elements(call, WG_PASTE(function, _piece));                                      \
+        cpu_share_elements(call, WG_PASTE(function, _tasks));                                      \
     }
 /* clang-format on */
 
@@ -81,9 +62,10 @@ static inline void cpu_share_rows(const wg_call *call, cpu_piece *piece)
 
 #define BINARY_OF(function, from, to, formula)                                                     \
     void function(wg_call *call);                                                                  \
-    static void WG_PASTE(function, _piece)(const wg_call *call, const wgi_rows *r,                 \
-                                            int64_t first, int64_t end)                            \
+    static void WG_PASTE(function, _tasks)(const wg_call *call, const void *loop, int64_t first,   \
+                                           int64_t end)                                            \
     {                                                                                              \
+        const wgi_rows *r = loop;                                                                  \
         for (int64_t task = first; task < end; task++)                                             \
             for (wgi_cursor k = wgi_cursor_at(r, task); k.left > 0; wgi_cursor_next(r, &k)) {      \
                 const from *p = (const from *)call->in[0] + k.at[0], p0 = *p;                      \
@@ -100,7 +82,7 @@ static inline void cpu_share_rows(const wg_call *call, cpu_piece *piece)
     }                                                                                              \
     void function(wg_call *call)                                                                   \
     {                                                                                              \
-        cpu_share_rows(call, WG_PASTE(function, _piece));                                          \
+        cpu_share_rows(call, WG_PASTE(function, _tasks));                                          \
     }
 /* clang-format on */
 

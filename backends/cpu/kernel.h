@@ -14,6 +14,7 @@
 #define WG_BACKENDS_CPU_KERNEL_H
 
 #include "backends/cpu/kernels.h"
+#include "backends/one_copy.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,6 +62,25 @@ static inline real cpu_lowest(void)
 static inline int cpu_threads(const wg_call *c, int64_t work)
 {
     return work < 1 << 15 ? 1 : c->threads;
+}
+
+/* Does tasks [first, end) of a kernel's loop; `loop` is what the tasks have in common. */
+typedef void cpu_tasks(const wg_call *c, const void *loop, int64_t first, int64_t end);
+
+/* Tasks [0, n), each of about as much work.  One thread alone opens no parallel region, which
+ * would cost as much as hundreds of elements; kernels that small models call often share their
+ * loops in this way. */
+static inline void cpu_share(const wg_call *c, const void *loop, int64_t n, int threads,
+                             cpu_tasks *tasks)
+{
+    WGI_ONE_COPY(tasks);
+    if (threads == 1) {
+        tasks(c, loop, 0, n);
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < threads; i++)
+        tasks(c, loop, n * i / threads, n * (i + 1) / threads);
 }
 
 static inline int64_t cpu_count(const wg_value *v)

@@ -190,19 +190,25 @@ static inline void cpu_reduce_finish(const cpu_reducer *r, const partial *p, int
         out[j] = r->how->result(&p[j], r->attrs);
 }
 
+static inline void cpu_reduce_blocks(const wg_call *c, const void *loop, int64_t first, int64_t end)
+{
+    (void)c;
+    const cpu_reducer *r = loop;
+    for (int64_t b = first; b < end; b++) {
+        partial p[CPU_COLUMNS];
+        int64_t width;
+        memset(p, 0, (size_t)r->width * sizeof *p);
+        real *out = cpu_reduce_block(r, b, 0, r->units, p, &width);
+        cpu_reduce_finish(r, p, width, out);
+    }
+}
+
 static inline void cpu_reduce(wg_call *c, const wg_axes *axes, const reduction *how)
 {
     cpu_reducer r = cpu_reducer_of(c, axes, how);
     int64_t work = cpu_count(c->node->in[0]);
     if (r.blocks >= CPU_PARTS || work < 1 << 15 || r.units < 2) {
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, work))
-        for (int64_t b = 0; b < r.blocks; b++) {
-            partial p[CPU_COLUMNS];
-            int64_t width;
-            memset(p, 0, (size_t)r.width * sizeof *p);
-            real *out = cpu_reduce_block(&r, b, 0, r.units, p, &width);
-            cpu_reduce_finish(&r, p, width, out);
-        }
+        cpu_share(c, &r, r.blocks, cpu_threads(c, work), cpu_reduce_blocks);
         return;
     }
     /* One parallel region for all blocks: on a busy machine its end may cost milliseconds. */

@@ -251,14 +251,14 @@ for how in "mv gone went" "rm -rf gone"; do
         grep -q "update 3: saved" err && break
         sleep 0.5
     done
-    kill -STOP $child # between two calls, most probably
+    kill -STOP $child # anywhere: most of the time it saves
     $how
     kill -CONT $child
     wait $child
     holds "exit code after $how" $? -eq 4
     holds "no folder after $how" ! -e gone
+    says err "gone: it was renamed or removed while this process trained in it"
 done
-grep -q "renamed or removed" err || says err "No such file or directory"
 
 # a copy by hard links is a run of its own
 rm -rf original linked; cp -r model original; cp -rl original linked

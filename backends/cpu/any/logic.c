@@ -37,8 +37,9 @@ WHERE_ROW(uint64_t)
 /* NOLINTEND(bugprone-branch-clone) */
 /* clang-format on */
 
-static void where_piece(const wg_call *call, const wgi_rows *r, int64_t first, int64_t end)
+static void where_tasks(const wg_call *call, const void *loop, int64_t first, int64_t end)
 {
+    const wgi_rows *r = loop;
     size_t element = wg_dtype_size(call->node->out[0]->dtype);
     for (int64_t task = first; task < end; task++)
         for (wgi_cursor k = wgi_cursor_at(r, task); k.left > 0; wgi_cursor_next(r, &k)) {
@@ -59,7 +60,7 @@ static void where_piece(const wg_call *call, const wgi_rows *r, int64_t first, i
 
 void wgi_cpu_where(wg_call *call)
 {
-    cpu_share_rows(call, where_piece);
+    cpu_share_rows(call, where_tasks);
 }
 
 /* A plan gives a view its operand's memory and calls no kernel; this is for callers without one. */

@@ -77,22 +77,38 @@ static void copy_row(size_t bytes, int64_t size, void *to, int64_t y0, int64_t t
         COPY_ROW(uint8_t)
 }
 
-static void copy_axes(const wg_call *c, size_t bytes, const axes *a, void *to, int64_t to_start,
-                      const void *from, int64_t from_start)
+/* A copy of elements of so many bytes. */
+typedef struct copy {
+    size_t bytes;
+    void *to;
+    const void *from;
+    int64_t to_start, from_start;
+    const axes *axes;
+} copy;
+
+static void copy_rows(const wg_call *c, const void *loop, int64_t first, int64_t end)
 {
-    int64_t rows = 1;
-    for (int i = 1; i < a->rank; i++)
-        rows *= a->size[i];
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, rows * a->size[0]))
-    for (int64_t row = 0; row < rows; row++) {
-        int64_t y0 = to_start, x0 = from_start, rest = row;
+    (void)c;
+    const copy *k = loop;
+    const axes *a = k->axes;
+    for (int64_t row = first; row < end; row++) {
+        int64_t y0 = k->to_start, x0 = k->from_start, rest = row;
         for (int i = 1; i < a->rank; i++) {
             y0 += rest % a->size[i] * a->to[i];
             x0 += rest % a->size[i] * a->from[i];
             rest /= a->size[i];
         }
-        copy_row(bytes, a->size[0], to, y0, a->to[0], from, x0, a->from[0]);
+        copy_row(k->bytes, a->size[0], k->to, y0, a->to[0], k->from, x0, a->from[0]);
     }
+}
+
+static void copy_axes(const wg_call *c, const copy *k)
+{
+    const axes *a = k->axes;
+    int64_t rows = 1;
+    for (int i = 1; i < a->rank; i++)
+        rows *= a->size[i];
+    cpu_share(c, k, rows, cpu_threads(c, rows * a->size[0]), copy_rows);
 }
 
 enum {
@@ -131,27 +147,23 @@ void wgi_cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void 
 {
     if (wg_shape_count(shape) == 0)
         return;
-    size_t bytes = wg_dtype_size(dtype);
     axes a = merged(shape, &to_walk, &from_walk), blocked;
+    copy k = {wg_dtype_size(dtype), to, from, to_walk.start, from_walk.start, &blocked};
     if (block_transpose(&a, &blocked)) {
-        copy_axes(c, bytes, &blocked, to, to_walk.start, from, from_walk.start);
+        copy_axes(c, &k);
         int64_t done = BLOCK * blocked.size[2];
-        to_walk.start += done * a.to[0];
-        from_walk.start += done * a.from[0];
+        k.to_start += done * a.to[0];
+        k.from_start += done * a.from[0];
     }
+    k.axes = &a;
     if (a.size[0] > 0)
-        copy_axes(c, bytes, &a, to, to_walk.start, from, from_walk.start);
+        copy_axes(c, &k);
 }
 
-static void fill_with_zeros(const wg_call *c, size_t bytes, void *to)
+static void clear_bytes(const wg_call *c, const void *loop, int64_t first, int64_t end)
 {
-    enum { BLOCK_BYTES = 1 << 16 };
-    int64_t blocks = (int64_t)((bytes + BLOCK_BYTES - 1) / BLOCK_BYTES);
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, (int64_t)bytes / 4))
-    for (int64_t i = 0; i < blocks; i++) {
-        size_t at = (size_t)i * BLOCK_BYTES;
-        memset((char *)to + at, 0, bytes - at < BLOCK_BYTES ? bytes - at : BLOCK_BYTES);
-    }
+    (void)c;
+    memset(*(char *const *)loop + first, 0, (size_t)(end - first));
 }
 
 void wgi_cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, double value)
@@ -159,7 +171,8 @@ void wgi_cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to
     uint64_t element = 0; /* of any dtype */
     wgi_put_element(&element, dtype, 0, value);
     if (element == 0) {
-        fill_with_zeros(c, (size_t)count * wg_dtype_size(dtype), to);
+        int64_t bytes = count * (int64_t)wg_dtype_size(dtype);
+        cpu_share(c, &to, bytes, cpu_threads(c, bytes / 4), clear_bytes);
         return;
     }
     cpu_walk same = {0};

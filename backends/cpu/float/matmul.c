@@ -90,44 +90,64 @@ static void tile(real *y, int64_t stride, matrix a, matrix b, int64_t rows, int6
     }
 }
 
-void KERNEL(matmul)(wg_call *c)
+/* The tiles of all matrices of a batch, which has `down` x `across` of them for each. */
+typedef struct tiles {
+    int64_t rows, columns, inner; /* of one product */
+    int64_t height, down, across;
+    bool transpose_a, transpose_b;
+    wg_shape batch;
+    int64_t a_stride[WG_MAX_RANK], b_stride[WG_MAX_RANK]; /* of the batch's axes, in matrices */
+} tiles;
+
+static void compute_tiles(const wg_call *c, const void *loop, int64_t first, int64_t end)
 {
-    const wg_node *n = c->node;
-    const wg_matmul_attrs *t = n->attrs;
-    const wg_shape *as = &n->in[0]->shape, *bs = &n->in[1]->shape, *ys = &n->out[0]->shape;
-    int64_t rows = ys->dim[ys->rank - 2], columns = ys->dim[ys->rank - 1];
-    int64_t inner = as->dim[as->rank - (t->transpose_a ? 2 : 1)];
-    if (cpu_count(n->out[0]) == 0)
-        return;
-
-    wg_shape batch = *ys, abatch = *as, bbatch = *bs;
-    batch.rank -= 2, abatch.rank -= 2, bbatch.rank -= 2;
-    int64_t sa[WG_MAX_RANK], sb[WG_MAX_RANK], batches = wg_shape_count(&batch);
-    wgi_broadcast_strides(&abatch, &batch, sa);
-    wgi_broadcast_strides(&bbatch, &batch, sb);
-
-    int threads = cpu_threads(c, batches * rows * columns * inner);
-    int64_t height = TILE; /* lower where the tiles would not go round */
-    int64_t across = (columns + TILE - 1) / TILE, down = (rows + height - 1) / height;
-    while (batches * down * across < threads && height > 4 * ROWS) {
-        height /= 2;
-        down = (rows + height - 1) / height;
-    }
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t k = 0; k < batches * down * across; k++) {
-        int64_t i = k / across % down * height, j = k % across * TILE, ia = 0, ib = 0;
-        for (int64_t axis = batch.rank - 1, rest = k / across / down; axis >= 0; axis--) {
-            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a rank is small */
-            ia += rest % batch.dim[axis] * sa[axis];
-            ib += rest % batch.dim[axis] * sb[axis];
-            rest /= batch.dim[axis];
+    const tiles *t = loop;
+    int64_t rows = t->rows, columns = t->columns, inner = t->inner;
+    for (int64_t k = first; k < end; k++) {
+        int64_t i = k / t->across % t->down * t->height, j = k % t->across * TILE;
+        int64_t product = k / t->across / t->down, ia = 0, ib = 0;
+        for (int64_t axis = t->batch.rank - 1, rest = product; axis >= 0; axis--) {
+            ia += rest % t->batch.dim[axis] * t->a_stride[axis];
+            ib += rest % t->batch.dim[axis] * t->b_stride[axis];
+            rest /= t->batch.dim[axis];
         }
         matrix a = {(const real *)c->in[0] + ia * rows * inner, t->transpose_a ? 1 : inner,
                     t->transpose_a ? rows : 1};
         matrix b = {(const real *)c->in[1] + ib * inner * columns, t->transpose_b ? 1 : columns,
                     t->transpose_b ? inner : 1};
-        real *y = (real *)c->out[0] + k / across / down * rows * columns + i * columns + j;
-        tile(y, columns, part(a, i, 0), part(b, 0, j), min(height, rows - i),
+        real *y = (real *)c->out[0] + product * rows * columns + i * columns + j;
+        tile(y, columns, part(a, i, 0), part(b, 0, j), min(t->height, rows - i),
              min(TILE, columns - j), inner);
     }
+}
+
+void KERNEL(matmul)(wg_call *c)
+{
+    const wg_node *n = c->node;
+    const wg_matmul_attrs *attrs = n->attrs;
+    const wg_shape *as = &n->in[0]->shape, *bs = &n->in[1]->shape, *ys = &n->out[0]->shape;
+    tiles t = {.rows = ys->dim[ys->rank - 2],
+               .columns = ys->dim[ys->rank - 1],
+               .inner = as->dim[as->rank - (attrs->transpose_a ? 2 : 1)],
+               .height = TILE,
+               .transpose_a = attrs->transpose_a,
+               .transpose_b = attrs->transpose_b,
+               .batch = *ys};
+    if (cpu_count(n->out[0]) == 0)
+        return;
+
+    wg_shape abatch = *as, bbatch = *bs;
+    t.batch.rank -= 2, abatch.rank -= 2, bbatch.rank -= 2;
+    wgi_broadcast_strides(&abatch, &t.batch, t.a_stride);
+    wgi_broadcast_strides(&bbatch, &t.batch, t.b_stride);
+
+    int64_t batches = wg_shape_count(&t.batch);
+    int threads = cpu_threads(c, batches * t.rows * t.columns * t.inner);
+    t.across = (t.columns + TILE - 1) / TILE;
+    t.down = (t.rows + TILE - 1) / TILE;
+    while (batches * t.down * t.across < threads && t.height > 4 * ROWS) {
+        t.height /= 2; /* lower where the tiles would not go round */
+        t.down = (t.rows + t.height - 1) / t.height;
+    }
+    cpu_share(c, &t, batches * t.down * t.across, threads, compute_tiles);
 }

@@ -35,17 +35,30 @@ static void log_softmax_row(real *y, const real *x, int64_t size, int64_t stride
         y[i * stride] = (real)((wide)x[i * stride] - shift - log_sum);
 }
 
-static void each_row(wg_call *c, void (*row)(real *, const real *, int64_t, int64_t))
+typedef void row_function(real *y, const real *x, int64_t size, int64_t stride);
+
+typedef struct rows {
+    cpu_axis axis;
+    row_function *function;
+} rows;
+
+static void each_of(const wg_call *c, const void *loop, int64_t first, int64_t end)
+{
+    const rows *r = loop;
+    int64_t size = r->axis.size, inner = r->axis.inner;
+    for (int64_t row = first; row < end; row++) {
+        int64_t at = row / inner * size * inner + row % inner;
+        r->function((real *)c->out[0] + at, (const real *)c->in[0] + at, size, inner);
+    }
+}
+
+static void each_row(wg_call *c, row_function *function)
 {
     const wg_softmax_attrs *a = c->node->attrs;
     const wg_shape *s = &c->node->in[0]->shape;
-    cpu_axis axis = cpu_axis_split(s, wg_normalize_axis(a->axis, s->rank));
-    int64_t rows = axis.outer * axis.inner;
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, rows *axis.size))
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t first = r / axis.inner * axis.size * axis.inner + r % axis.inner;
-        row((real *)c->out[0] + first, (const real *)c->in[0] + first, axis.size, axis.inner);
-    }
+    rows r = {cpu_axis_split(s, wg_normalize_axis(a->axis, s->rank)), function};
+    int64_t n = r.axis.outer * r.axis.inner;
+    cpu_share(c, &r, n, cpu_threads(c, n * r.axis.size), each_of);
 }
 
 void KERNEL(softmax)(wg_call *c)

@@ -1,19 +1,13 @@
 /* Work for a team of threads.  A team of one is a plain call: libgomp opens a parallel region of
- * one thread in 0.4 us, with a system call, which is as much as thousands of elements.
- *
- * Both ways call the same machine code.  A compiler that knows which function is called makes a
- * copy of it at each call, and two copies may sum a row in other orders: then bits would depend on
- * the number of threads. */
+ * one thread in 0.4 us, with a system call, which is as much as thousands of elements. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_TEAM_H
 #define WG_BACKENDS_SIMD_KERNELS_TEAM_H
 
+#include "backends/one_copy.h"
 #include "backends/simd/kernels/unrolled.h"
 
 #include <omp.h>
 #include <stdint.h>
-
-/* Hides from the compiler which function the pointer points to. */
-#define SIMD_ONE_COPY(function) __asm__("" : "+r"(function))
 
 /* One thread of a team. */
 typedef struct simd_member {
@@ -23,7 +17,7 @@ typedef struct simd_member {
 /* work(a, m) on each thread of a team. */
 SIMD_INLINE void simd_team(int threads, void (*work)(const void *a, simd_member m), const void *a)
 {
-    SIMD_ONE_COPY(work);
+    WGI_ONE_COPY(work);
     if (threads <= 1) {
         work(a, (simd_member){0, 1});
         return;
@@ -36,7 +30,7 @@ SIMD_INLINE void simd_team(int threads, void (*work)(const void *a, simd_member 
 SIMD_INLINE void simd_tasks(int threads, int64_t n, void (*task)(const void *a, int64_t i),
                             const void *a)
 {
-    SIMD_ONE_COPY(task);
+    WGI_ONE_COPY(task);
     if (threads <= 1) {
         for (int64_t i = 0; i < n; i++)
             task(a, i);
@@ -52,7 +46,7 @@ SIMD_INLINE void simd_tasks(int threads, int64_t n, void (*task)(const void *a, 
 SIMD_INLINE void simd_uneven_tasks(int threads, int64_t n, int64_t share,
                                    void (*task)(const void *a, int64_t i, int me), const void *a)
 {
-    SIMD_ONE_COPY(task);
+    WGI_ONE_COPY(task);
     if (threads <= 1) {
         for (int64_t i = 0; i < n; i++)
             task(a, i, 0);
