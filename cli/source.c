@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -120,7 +121,16 @@ static int open_other(source *s, const char *name)
 #endif
     if (exists)
         return source_open_folder(s, name);
-    complain_unknown("model", name, model_name_at);
+    struct stat found;
+    if (stat(name, &found) != 0)
+        complain_unknown("model", name, model_name_at);
+    else if (S_ISDIR(found.st_mode))
+        complain("%s: not a folder of `wengert train`, so it does not say what its model is; a "
+                 "program that trains a model of its own can write its graph to a .wg file "
+                 "(wg_graph_print) or draw it (wg_trainer_draw)",
+                 name);
+    else
+        complain("%s: not a model: expected a file whose name ends in .wg, .onnx or .so", name);
     return EXIT_USAGE;
 }
 

@@ -1,5 +1,6 @@
 #include "graph/sizes.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -24,7 +25,7 @@ bool wgi_size_read(const char *text, int64_t *bytes)
     if (*text < '0' || *text > '9' || text[1] == 'x' || text[1] == 'X')
         return false;
     double x = strtod(text, &end);
-    const char *unit = *end ? strchr(units, *end) : NULL;
+    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
     if (unit) {
         x = ldexp(x, 10 * (int)(unit - units + 1));
         end += strcmp(end + 1, "iB") == 0 ? 3 : 1;

@@ -45,17 +45,32 @@ static void add_model(wg_trainer *t)
     add(t, "model", "%zu tensors of %" PRId64 " numbers (%016" PRIx64 ")", tensors, numbers, hash);
 }
 
+/* One by one as long as there is room for their text, then the rest as a hash. */
 static void add_groups(wg_trainer *t)
 {
     const wg_trainer_options *o = &t->options;
-    uint64_t hash = 0;
-    for (size_t i = 0; i < o->n_groups; i++) {
+    char text[WGI_FACT_TEXT] = "none", each[WGI_FACT_TEXT];
+    size_t used = 0, i = 0;
+    for (; i < o->n_groups; i++) {
         const wg_parameter_group *g = &o->groups[i];
+        int n = snprintf(each, sizeof each, "%s\"%s\" rate %.9g decay %.9g%s", used ? "; " : "",
+                         g->names, g->rate, g->weight_decay, g->frozen ? " frozen" : "");
+        if (n < 0 || used + (size_t)n + sizeof "; 0123456789 more (0123456789abcdef)" > sizeof text)
+            break;
+        memcpy(text + used, each, (size_t)n + 1);
+        used += (size_t)n;
+    }
+    uint64_t hash = 0;
+    for (size_t k = i; k < o->n_groups; k++) {
+        const wg_parameter_group *g = &o->groups[k];
         const double numbers[] = {g->rate, g->weight_decay, g->frozen};
         hash = wgi_xxh64(g->names, strlen(g->names), hash);
         hash = wgi_xxh64(numbers, sizeof numbers, hash);
     }
-    add(t, "groups", "%zu (%016" PRIx64 ")", o->n_groups, hash);
+    if (i < o->n_groups)
+        snprintf(text + used, sizeof text - used, "%s%zu more (%016" PRIx64 ")", used ? "; " : "",
+                 o->n_groups - i, hash);
+    add(t, "parameter groups", "%s", text);
 }
 
 /* Of what the best model depends on, too; data that come from a function have no hash. */

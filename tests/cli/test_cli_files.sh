@@ -147,6 +147,9 @@ code 4 diff w.wg --weights nowhere,one.safetensors
 # errors
 code 4 graph nowhere.wg;       says err "nowhere.wg: cannot be opened: No such file"
 code 4 graph nowhere.so;       says err "./nowhere.so: cannot open shared object file"
+mkdir -p folder; echo text >text
+code 2 graph folder;           says err "folder: not a folder of \`wengert train\`"
+code 2 graph text;             says err "text: not a model: expected a file whose name ends in .wg, .onnx or .so"
 code 2 graph "$no_model";      says err "is not a model: it has no function 'wengert_model'"
 code 1 graph "$other_abi";     says err "is a model for another ABI than 2"
 code 1 graph "$mistake";       says err "matmul(x, x): inner sizes 3 and 2 differ (bad_model.c:"

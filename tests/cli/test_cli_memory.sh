@@ -35,7 +35,7 @@ limits() {
     says out "again"
     code 0 "$@" "$option" "$((least / 1024 + 1))K"; says out "again"
     code 1 "$@" "$option" "$((least / 2))"; says err "a memory of $((least / 2)) bytes is too small"
-    for value in 4G 4GiB 1.5T; do
+    for value in 4G 4g 4GiB 1.5T; do
         code 0 "$@" "$option" $value
         holds "$*: $value is plenty" -z "$(grep again out)"
     done

@@ -135,7 +135,8 @@ WG_API void wg_graph_assign_at(const wg_graph *g, size_t i, wg_value **leaf, wg_
  *  returns the number of all parameters, which may be more than `max`.  (wg_grad_all needs no
  *  array.) */
 WG_API size_t wg_graph_parameters(const wg_graph *g, wg_value **out, size_t max);
-/** The leaf or named value with that full name, or NULL. */
+/** The leaf or named value with that full name, or NULL.  The name of an output (wg_output) is
+ *  another one: wg_graph_find_output. */
 WG_API wg_value *wg_graph_find(const wg_graph *g, const char *name);
 
 /** Infers every shape and dtype again, and checks operand order, arity and attributes, and that no

@@ -179,8 +179,10 @@ typedef struct wg_trainer_options {
 
     /** Batches that make one update; 0: 1.  The last update of an epoch has those that are left. */
     int64_t accumulate;
-    wg_optimizer optimizer;           /**< Adam, unless it says otherwise */
-    wg_schedule schedule;             /**< its updates = 0: those of `after` */
+    wg_optimizer optimizer; /**< Adam, unless it says otherwise */
+    /** Its updates = 0: those of `after`, so that a run which is resumed with another `after` goes
+     *  on by another curve. */
+    wg_schedule schedule;
     const wg_parameter_group *groups; /**< [n_groups] parameters with other rates or decays */
     size_t n_groups;                  /**< length of `groups` */
     /** s: after each update, average = (1 - s) average + s parameters; 0: no average.  Validation
