@@ -127,7 +127,7 @@ fi
 # ---- a file whose name is an option
 : >--version
 code 4 translate -- --version; says err "--version: not a model folder"
-code 2 graph -- --version; says err "no model '--version'"
+code 2 graph -- --version; says err "--version: not a model: "
 cp model/metrics.jsonl ./--help; code 4 plot -- --help; says err "--help/"
 
 # ---- a cap of the instruction set that is none
