@@ -173,7 +173,7 @@ int command_average(int argc, char **argv)
         return code;
     code = check_replaced(r.arguments[0]);
     if (code == EXIT_OK)
-        code = check_output(r.arguments[0]);
+        code = check_writable(r.arguments[0]);
     if (code == EXIT_OK)
         code = r.last ? average_last(&r) : average_given(&r);
     return code;

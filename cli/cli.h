@@ -59,9 +59,12 @@ const char *model_name_at(size_t i);
 void complain_unknown(const char *what, const char *name, name_at *at);
 
 /** Checks, before the work, that the result can be written to `path`; its contents stay.  NULL
- * means no file and passes.  Complains and returns EXIT_IO otherwise. */
+ * means no file and passes.  Complains and returns EXIT_IO otherwise; EXIT_USAGE if the file is
+ * one of a model, such as weights or settings. */
 int check_output(const char *path);
-/** Checks that `output`, which may be NULL, is not the file `input`, which it would overwrite.
+/** The same, whatever the file is. */
+int check_writable(const char *path);
+/** Checks that `output` is not the file `input`, which it would overwrite; either may be NULL.
  * Complains and returns EXIT_USAGE otherwise. */
 int check_other_file(const char *output, const char *input);
 /** Writes size bytes to the file at `path`; complains and returns EXIT_IO if that fails. */

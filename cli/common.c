@@ -99,66 +99,6 @@ void complain_unknown(const char *what, const char *name, name_at *at)
     fputc('\n', stderr);
 }
 
-int check_other_file(const char *output, const char *input)
-{
-    struct stat to, from;
-    if (!output || stat(output, &to) != 0 || stat(input, &from) != 0 || !S_ISREG(to.st_mode) ||
-        to.st_dev != from.st_dev || to.st_ino != from.st_ino)
-        return EXIT_OK;
-    complain("%s: the output would overwrite the input %s", output, input);
-    return EXIT_USAGE;
-}
-
-int check_output(const char *path)
-{
-    struct stat s;
-    if (!path)
-        return EXIT_OK;
-    bool exists = lstat(path, &s) == 0;
-    int fd = -1;
-    if (exists && stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode)) {
-        if (access(path, W_OK) == 0) /* opening a pipe would have side effects */
-            return EXIT_OK;
-    } else if ((fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) >= 0) {
-        close(fd);
-        if (!exists)
-            unlink(path);
-        return EXIT_OK;
-    }
-    complain("%s: cannot be written: %s", path, strerror(errno));
-    return EXIT_IO;
-}
-
-int write_file(const char *path, const void *bytes, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    bool ok = f && fwrite(bytes, 1, size, f) == size;
-    int why = errno;
-    if (f && fclose(f) != 0 && ok) {
-        ok = false;
-        why = errno;
-    }
-    if (!ok)
-        complain("%s: %s", path, strerror(why));
-    return ok ? EXIT_OK : EXIT_IO;
-}
-
-int write_stream(const char *path, void (*put)(FILE *f, const void *context), const void *context)
-{
-    wgi_text_buffer b;
-    int code = EXIT_RUN;
-    FILE *f = wgi_text_open(&b);
-    if (f)
-        put(f, context);
-    char *bytes = wgi_text_close(&b);
-    if (bytes)
-        code = write_file(path, bytes, b.size);
-    else
-        complain("%s: out of memory", path);
-    free(bytes);
-    return code;
-}
-
 int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
     error_t failed = argp_parse(argp, argc, argv, flags, NULL, input);

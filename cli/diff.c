@@ -156,9 +156,12 @@ int command_diff(int argc, char **argv)
     if (code != EXIT_OK)
         return code;
     source from[2] = {{.name = NULL}};
-    code = check_output(r.svg);
-    if (code == EXIT_OK)
-        code = check_output(r.png);
+    const char *const pictures[] = {r.svg, r.png};
+    for (int i = 0; i < 2 && code == EXIT_OK; i++) {
+        code = check_output(pictures[i]);
+        for (int k = 0; k < r.n_names && code == EXIT_OK; k++)
+            code = check_other_file(pictures[i], r.name[k]);
+    }
     if (code == EXIT_OK)
         code = source_check_options(&r.options, r.name, (size_t)r.n_names);
     for (int i = 0; i < r.n_names && code == EXIT_OK; i++)

@@ -180,6 +180,15 @@ static int export_translator(const request *r)
 #endif
 }
 
+/* Files that are written: a source of its own, or a model's file, is none of them. */
+static int check_targets(const request *r)
+{
+    int code = check_other_file(r->file, r->model);
+    if (code == EXIT_OK)
+        code = check_other_file(r->initial, r->model);
+    return code == EXIT_OK ? check_output(r->file) : code;
+}
+
 int command_export(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&source_argp, 0, "Model:", 5}, {0}};
@@ -203,6 +212,8 @@ int command_export(int argc, char **argv)
     code = source_check_options(&r.options, &r.model, 1);
     if (code == EXIT_OK)
         code = source_open(&s, r.model, &r.options);
+    if (code == EXIT_OK && !s.trained.d_model)
+        code = check_targets(&r);
     if (code == EXIT_OK)
         code = s.trained.d_model ? export_translator(&r) : export_source(&s, &r);
     source_close(&s);

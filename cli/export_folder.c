@@ -6,6 +6,7 @@
 #include "wengert/translate/translator.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* source [B, S], source_lengths [B]: memory [B, S, d] */
 static void build_encoder(wg_graph *g, const wg_transformer_config *c, const export_sizes *s)
@@ -91,6 +92,41 @@ static int write_description(const char *folder, const wg_translator *t, const e
     return code;
 }
 
+/* Has the folder a model.json of put_description?  Whatever cannot be read is none. */
+static bool is_description(const char *folder)
+{
+    static const char begins[] = "{\n  \"sentences\": ";
+    char bytes[sizeof begins] = "", *path = wg_folder_path(folder, "%s", "model.json");
+    FILE *f = path ? fopen(path, "rbe") : NULL;
+    bool is = f && fread(bytes, 1, sizeof begins - 1, f) == sizeof begins - 1 &&
+              strcmp(bytes, begins) == 0;
+    if (f)
+        fclose(f);
+    free(path);
+    return is;
+}
+
+/* Files of these names are replaced where an export has written them, which its model.json tells,
+ * and otherwise stay. */
+static int check_folder(const char *to)
+{
+    static const char *const names[] = {"model.json", "encoder.onnx", "decoder.onnx"};
+    wg_error error;
+    bool exists = false;
+    wg_status status = WG_OK;
+    for (int i = 0; i < 3 && status == WG_OK; i++) {
+        status = wg_folder_has(to, names[i], &exists, &error);
+        if (status == WG_OK && exists && i == 0 && is_description(to))
+            return EXIT_OK;
+        if (status == WG_OK && exists) {
+            complain("%s: it has a file %s that no export has written; export into another folder",
+                     to, names[i]);
+            return EXIT_USAGE;
+        }
+    }
+    return status == WG_OK ? EXIT_OK : complain_error(&error);
+}
+
 int export_folder(const char *folder, const char *to, const char *weights,
                   const export_sizes *sizes)
 {
@@ -98,15 +134,15 @@ int export_folder(const char *folder, const char *to, const char *weights,
     wg_translator *t;
     const wg_translator_options o = {.weights = weights};
     wg_status status = wg_translator_open(&t, folder, &o, &error);
-    if (status == WG_OK)
-        status = wg_folder_make(to, &error);
-    int code = status == WG_OK ? EXIT_OK : complain_error(&error);
+    int code = status == WG_OK ? check_folder(to) : complain_error(&error);
+    if (code == EXIT_OK && wg_folder_make(to, &error) != WG_OK)
+        code = complain_error(&error);
+    if (code == EXIT_OK)
+        code = write_description(to, t, sizes);
     if (code == EXIT_OK)
         code = write_graph(to, "encoder.onnx", build_encoder, t, sizes);
     if (code == EXIT_OK)
         code = write_graph(to, "decoder.onnx", build_decoder, t, sizes);
-    if (code == EXIT_OK)
-        code = write_description(to, t, sizes);
     wg_translator_free(t);
     return code;
 }

@@ -330,8 +330,11 @@ static int check_outputs(const request *r)
 {
     const char *const outputs[] = {r->output, r->svg, r->png, r->html, r->plot};
     int code = EXIT_OK;
-    for (size_t i = 0; i < WG_COUNT(outputs) && code == EXIT_OK; i++)
-        code = check_output(outputs[i]);
+    for (size_t i = 0; i < WG_COUNT(outputs) && code == EXIT_OK; i++) {
+        code = check_other_file(outputs[i], r->model);
+        if (code == EXIT_OK)
+            code = check_output(outputs[i]);
+    }
     return code;
 }
 

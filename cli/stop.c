@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 static pthread_t waiter; /* of the process; see forward */
+static pthread_t thread; /* the same, as whoever has started it knows it */
+static bool waits;       /* it has been started */
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -63,16 +65,28 @@ static void *wait_for_signal(void *request)
 void stop_on_signals(stop_request *r)
 {
     sigset_t set;
-    pthread_t thread;
     stop_signals(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
-    if (pthread_create(&thread, NULL, wait_for_signal, r) == 0)
-        pthread_detach(thread);
-    else
+    waits = pthread_create(&thread, NULL, wait_for_signal, r) == 0;
+    if (!waits)
         pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 void stop_gently(stop_request *r)
 {
     r->gently = true;
+}
+
+void stop_at_once(void)
+{
+    sigset_t set;
+    stop_signals(&set);
+    handle(&set, SIG_DFL); /* before its thread goes, and after, should that have just begun */
+    if (waits) {
+        pthread_cancel(thread); /* it waits, in sigwait or in pause */
+        pthread_join(thread, NULL);
+        waits = false;
+    }
+    handle(&set, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }

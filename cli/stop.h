@@ -19,5 +19,7 @@ typedef struct stop_request {
 void stop_on_signals(stop_request *r);
 /* From now on the first signal only sets r->signal_number; the next one ends the program. */
 void stop_gently(stop_request *r);
+/* From now on a signal ends the program at once, wherever it waits at its exit. */
+void stop_at_once(void);
 
 #endif

@@ -123,6 +123,7 @@ static int train(const wg_settings *s, wg_ranks *ranks)
     progress_end(&p);
     wg_trainer_free(t);
     int got = wgi_flag(&asked.signal_number);
+    stop_at_once();
     if (status == WG_OK && got) {
         complain("stopped by %s; run the same command to resume", strsignal(got));
         return 128 + got;

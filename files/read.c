@@ -65,8 +65,7 @@ wg_status wgi_file_read_at(int fd, void *bytes, size_t size, uint64_t offset, co
     return WG_OK;
 }
 
-/* Up to `size` bytes, fewer if the file ends before; -1: see errno. */
-static ssize_t read_all(int fd, char *bytes, size_t size)
+ssize_t wgi_file_read_on(int fd, char *bytes, size_t size)
 {
     size_t done = 0;
     while (done < size) {
@@ -96,7 +95,7 @@ wg_status wgi_file_read(char **bytes, size_t *size, const char *path, size_t max
                                 *size);
     else if (!(*bytes = wgi_in_large_pages(malloc(*size + 1), *size + 1)))
         status = wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
-    else if ((n = read_all(fd, *bytes, *size)) < 0)
+    else if ((n = wgi_file_read_on(fd, *bytes, *size)) < 0)
         status = wgi_error_errno(error, path, "read");
     close(fd);
     if (status != WG_OK) {

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Whether there is something at that path; a link that leads nowhere is nothing.  WG_EIO or
  * WG_ENOMEM: it cannot be told; *exists is then false. */
@@ -21,6 +22,9 @@ wg_status wgi_file_open(int *fd, size_t *size, const char *path, wg_error *error
  * before; `path` is for the message. */
 wg_status wgi_file_read_at(int fd, void *bytes, size_t size, uint64_t offset, const char *path,
                            wg_error *error);
+
+/* The next bytes of an open file: `size`, or fewer if it ends before; -1: see errno. */
+ssize_t wgi_file_read_on(int fd, char *bytes, size_t size);
 
 /* The whole regular file, of at most `max` bytes, with a NUL behind it.  The caller frees *bytes,
  * which is NULL on failure.  Fails as wgi_file_open does, and with WG_EDATA if it is longer. */

@@ -11,7 +11,7 @@ rooms="include graph ops autograd backends distributed models decode files text 
 parsers="
 files/header.c files/safetensors.c files/sums.c files/checksum.c files/read.c files/json_cursor.c
 graph/file/attributes.c graph/file/numbers.c graph/file/parse.c graph/file/tokens.c ops/parse.c
-text/text.c text/lists.c text/token_table.c text/vocabulary.c text/vocabulary_file.c text/corpus.c text/unicode/unicode.c
+text/file.c text/text.c text/lists.c text/token_table.c text/vocabulary.c text/vocabulary_file.c text/corpus.c text/unicode/unicode.c
 text/charsmap.c
 translate/options.c translate/presets.c translate/settings.c translate/settings_text.c translate/settings_yaml.c
 train/progress.c train/json.c

@@ -17,7 +17,7 @@ typedef struct wgi_text {
 } wgi_text;
 
 /* A whole regular file, plain or gzip, without its byte-order mark.  A directory, pipe or device is
- * WG_EIO, a damaged or truncated gzip WG_EDATA. */
+ * WG_EIO; a damaged or truncated gzip, and a file named .gz that is none, WG_EDATA. */
 wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error);
 
 /* Part of a text. */

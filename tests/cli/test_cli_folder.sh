@@ -237,7 +237,40 @@ code 4 average link model/model.safetensors; says err "link: expected a regular 
 says kept.safetensors kept
 code 0 info model
 
-# results do not overwrite what they come from
+# a training that diverges before its first checkpoint does not speak of others
+code 1 train --model wild --overwrite --config small.yml --after 1000u --save-freq 0 --learn-rate 1e30 --lr-warmup 0
+says err "training stopped; nothing was saved yet"
+
+# results do not overwrite what they come from, nor a model
+mkdir kept; cp -r model kept/model
+"$wengert" export model kept/onnx >out 2>err
+printf 'wengert-graph 1\n%%x = input(dtype=f32, shape=[2], name="x")\noutput %%x\n' >kept/own.wg
+cp -r kept as_it_was
+checkpoint=checkpoints/$(ls kept/model/checkpoints | grep '^model' | head -1)
+for picture in --svg --png --html --dot=-o; do
+    for file in model.safetensors $checkpoint config.yml vocab.txt progress.json metrics.jsonl; do
+        case $picture in --dot=-o) option="--dot -o" ;; *) option=$picture ;; esac
+        code 2 graph mlp $option kept/model/$file; says err "kept/model/$file: there is a file already"
+    done
+done
+code 2 graph kept/own.wg --svg kept/own.wg; says err "would overwrite the input"
+code 2 export kept/own.wg kept/own.wg; says err "would overwrite the input"
+code 2 export mlp kept/model/model.safetensors; says err "there is a file already, weights"
+code 2 evaluate --model model input input --output kept/model/config.yml; says err "of a model's folder"
+code 2 diff mlp --backends cpu,simd --svg kept/model/vocab.txt; says err "of a model's folder"
+code 2 onnx kept/onnx/encoder.onnx --svg kept/onnx/encoder.onnx; says err "would overwrite the input"
+code 2 export --to torch model kept/model; says err "kept/model: it has a file "; says err "that no export has written"
+holds "what was kept" -z "$(diff -r kept as_it_was)"
+rm -rf exported; mkdir exported; echo mine >exported/model.json
+code 2 export model exported; says err "exported: it has a file model.json that no export has written"
+says exported/model.json mine
+rm exported/model.json; code 0 export model exported; code 0 export model exported
+rm -rf exported; mkdir exported; echo mine >exported/vocab.txt
+code 2 export --to torch model exported; says err "exported: it has a file vocab.txt that no export has written"
+rm exported/vocab.txt; code 0 export --to torch model exported; code 0 export --to torch model exported
+code 0 graph mlp --svg model/mlp.svg; code 0 graph mlp --svg model/mlp.svg
+rm -rf kept as_it_was exported model/mlp.svg
+
 cp input source
 code 2 evaluate --model model source target --output source; says err "source: the output would overwrite the input"
 holds "the source" -z "$(diff input source)"

@@ -113,6 +113,12 @@ if [ -n "${2:-}" ]; then
         stopped "${signal%:*}" "${signal#*:}" "a training with a thread that was there first"
         says err "run the same command to resume"; says err "saved"
     done
+    export LD_PRELOAD="$2" LATE=yes # its work done, it waits at its exit
+    start "" train --config small.yml --model late --after 1u
+    unset LD_PRELOAD LATE
+    until_says err "update 1: saved"
+    sleep 0.5
+    stopped TERM 143 "a training that is done"
 fi
 
 # signals that the parent ignores stay ignored

@@ -305,8 +305,8 @@ static void files_that_cannot_be_read(void **state)
     }
 }
 
-/* A gzip file cut after any of its bytes, or with a byte changed, is refused or, cut to nothing or
- * changed in its name or time, the same. */
+/* A gzip file cut after any of its bytes, or with a byte changed, is refused or, changed in its name
+ * or time, the same. */
 static void damaged_gzip(void **state)
 {
     (void)state;
@@ -322,20 +322,72 @@ static void damaged_gzip(void **state)
         wg_status status = wg_corpus_read(&c, path, good, words, words, NULL, &error);
         if (status == WG_OK) {
             text++;
-            /* without its first bytes it is no gzip, but some text */
-            assert_true(cut ? i <= 2 : i - size < 10);
+            assert_true(!cut && i - size >= 2 && i - size < 10); /* its time, or what made it */
         } else {
             refused++;
             check_that(status == WG_EDATA && strstr(error.text, "bad.gz") &&
                            !strstr(error.text, "<fd"),
                        "%zu: %s: %s", i, wg_status_text(status), error.text);
-            check_that(!cut || i <= 2 || strstr(error.text, "bad.gz: gzip: unexpected end of file"),
+            bool is_gzip = cut ? i >= 2 : i - size >= 2;
+            check_that(is_gzip ||
+                           strstr(error.text, "bad.gz: named .gz, but it is not a gzip file"),
+                       "%zu: %s", i, error.text);
+            check_that(!cut || i < 2 || strstr(error.text, "bad.gz: gzip: unexpected end of file"),
                        "%zu: %s", i, error.text);
         }
         wg_corpus_free(c);
     }
     free(bytes);
     check_that(refused > size, "%zu refused, %zu read", refused, text);
+}
+
+/* Several members are one text, and zeros may follow; anything else may not. */
+static void members_of_gzip(void **state)
+{
+    (void)state;
+    size_t one, two;
+    char *bytes = read_bytes(write_gzip("one.gz", english), &one), *all;
+    char *more = read_bytes(write_gzip("two.gz", "and more\n"), &two);
+    const char *good = write_text("good", "A\n");
+    static const struct {
+        int flip; /* a byte of the second member; -1: none, -2: the member is left out */
+        size_t zeros;
+        const char *end, *refused;
+    } cases[] = {{-1, 0, "", NULL},
+                 {-1, 1000, "", NULL},
+                 {-1, 200000, "", NULL},
+                 {-2, 3, "", NULL},
+                 {0, 0, "", "gzip: data behind its end"},
+                 {1, 0, "", "gzip: incorrect header check"},
+                 {12, 0, "", "gzip: "},
+                 {-1, 0, "x", "gzip: data behind its end"},
+                 {-2, 0, "\x1f", "gzip: unexpected end of file"},
+                 {-1, 5, "\x1f\x8b", "gzip: data behind its end"}};
+    all = calloc(one + two + 200001, 1);
+    assert_non_null(all);
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        wg_corpus *c;
+        size_t n = one, second = cases[i].flip == -2 ? 0 : two, end = strlen(cases[i].end);
+        memset(all, 0, one + two + 200001);
+        memcpy(all, bytes, one);
+        memcpy(all + n, more, second);
+        if (cases[i].flip >= 0)
+            all[n + (size_t)cases[i].flip] ^= 1;
+        n += second + cases[i].zeros;
+        memcpy(all + n, cases[i].end, end);
+        const char *path = write_bytes("members.gz", all, n + end);
+        wg_status status = wg_corpus_read(&c, path, good, words, words, NULL, &error);
+        bool lines = status == WG_EDATA && strstr(error.text, "lines"); /* read, and not parallel */
+        if (!cases[i].refused)
+            check_that(lines, "%d: %s", i, error.text);
+        else
+            check_that(!lines && status == WG_EDATA && strstr(error.text, cases[i].refused),
+                       "%d: %s", i, error.text);
+        wg_corpus_free(c);
+    }
+    free(all);
+    free(more);
+    free(bytes);
 }
 
 static void a_line_that_cannot_be_encoded(void **state)
@@ -522,6 +574,7 @@ int main(void)
         cmocka_unit_test(corpora_without_pairs_are_refused),
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(damaged_gzip),
+        cmocka_unit_test(members_of_gzip),
         cmocka_unit_test(a_line_that_cannot_be_encoded),
         cmocka_unit_test(a_file_that_fails_while_it_is_read),
         cmocka_unit_test(bad_arguments_are_refused),

@@ -1,4 +1,5 @@
 #include "translate/foreign/export.h"
+#include "files/read.h"
 #include "graph/error.h"
 #include "wengert/train/folder.h"
 
@@ -45,19 +46,72 @@ static wg_status check_options(const wgi_export *x)
     return status;
 }
 
+/* ---- what is in the folder ------------------------------------------------------------------- */
+
+/* Is the folder's config.json of an export?  It then has a part of this name, by which import knows
+ * the model's options.  Whatever cannot be read is none. */
+static bool is_exported(const char *folder)
+{
+    enum { MOST = 1 << 24 };
+    wg_error unread;
+    size_t size;
+    char *bytes = NULL, *path = wg_folder_path(folder, "%s", "config.json");
+    bool is = path && wgi_file_read(&bytes, &size, path, MOST, &unread) == WG_OK &&
+              strstr(bytes, "\"wengert\":") != NULL;
+    free(bytes);
+    free(path);
+    return is;
+}
+
+/* Files of an export are replaced by those of another; any others stay. */
+static wg_status check_folder(const wgi_export *x)
+{
+    static const char *const names[] = {"config.json",
+                                        WG_FILE_MODEL,
+                                        "vocab.txt",
+                                        "vocab.spm",
+                                        "vocab.source.txt",
+                                        "vocab.target.txt",
+                                        "vocab.source.spm",
+                                        "vocab.target.spm",
+                                        "vocab.json",
+                                        "target_vocab.json",
+                                        "tokenizer_config.json",
+                                        "dict.source.txt",
+                                        "dict.target.txt",
+                                        "source.spm",
+                                        "target.spm"};
+    bool exists = false;
+    for (size_t i = 0; i < WG_COUNT(names); i++) {
+        wg_status status = wg_folder_has(x->folder, names[i], &exists, x->error);
+        if (status != WG_OK)
+            return status;
+        if (exists && is_exported(x->folder))
+            return WG_OK;
+        if (exists)
+            return wgi_error_file(x->error, WG_EINVAL, x->folder,
+                                  "it has a file %s that no export has written; export into "
+                                  "another folder",
+                                  names[i]);
+    }
+    return WG_OK;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static wg_status write_all(wgi_export *x)
 {
     wg_status status = check_options(x);
     if (status == WG_OK)
+        status = check_folder(x);
+    if (status == WG_OK)
         status = wgi_export_order(x);
     if (status == WG_OK)
         status = wg_folder_make(x->folder, x->error);
     if (status == WG_OK)
-        status = wgi_export_vocabularies(x);
-    if (status == WG_OK)
         status = wgi_export_config(x);
+    if (status == WG_OK)
+        status = wgi_export_vocabularies(x);
     return status == WG_OK ? wgi_export_weights(x) : status;
 }
 
