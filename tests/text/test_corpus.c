@@ -305,8 +305,8 @@ static void files_that_cannot_be_read(void **state)
     }
 }
 
-/* A gzip file cut after any of its bytes, or with a byte changed, is refused or, changed in its name
- * or time, the same. */
+/* A gzip file cut after any of its bytes, or with a byte changed, is refused or, changed in its
+ * name or time, the same. */
 static void damaged_gzip(void **state)
 {
     (void)state;
