@@ -147,11 +147,10 @@ static wg_status blame(wg_trainer *t, const group *g, int64_t k, const char *wha
         snprintf(found, sizeof found, "; first in batch %" PRId64 " of the update: %s", at + 1,
                  text);
     wgi_ranks_first_text(t, found, sizeof found);
-    return wgi_error_set(&t->error, WG_ENONFINITE,
-                         "update %" PRId64 ": %s is not finite; training stopped; %s%s",
-                         t->progress.update + 1, what,
-                         t->saved >= 0 ? "the checkpoints are unchanged" : "nothing was saved yet",
-                         found);
+    return wgi_error_set(
+        &t->error, WG_ENONFINITE, "update %" PRId64 ": %s is not finite; training stopped; %s%s",
+        t->progress.update + 1, what,
+        t->saved >= 0 ? "the checkpoints are unchanged" : "nothing was saved yet", found);
 }
 
 /* The plan of an update has failed, or a loss is not finite. */
