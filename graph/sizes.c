@@ -16,7 +16,7 @@ bool wgi_real_read(const char *text, double *x)
     errno = 0;
     *x = strtod(text, &end);
     bool lost = errno == ERANGE && fabs(*x) < 1;
-    return end != text && !*end && !lost && !strchr(" \t\n", *text);
+    return end != text && !*end && !lost && !strpbrk(text, " \t\nxX");
 }
 
 bool wgi_size_read(const char *text, int64_t *bytes)

@@ -264,13 +264,17 @@ static wg_status update(wg_trainer *t)
 /* ---- validation ------------------------------------------------------------------------------ */
 
 /* `status` of writing to the folder.  Where the folder is gone, the message says so, rather than
- * which of its files could not be written. */
+ * which of its files could not be written; otherwise, what is left of the run. */
 static wg_status blame_folder(wg_trainer *t, wg_status status)
 {
     if (status == WG_OK)
         return WG_OK;
     wg_status there = wgi_lock_check(&t->lock, t->options.folder, &t->error);
-    return there == WG_OK ? status : there;
+    if (there != WG_OK || status != WG_EIO || t->saved < 0)
+        return there == WG_OK ? status : there;
+    return wgi_error_line(&t->error, status,
+                          "the checkpoint of update %" PRId64 " is intact; the run resumes from it",
+                          t->saved);
 }
 
 /* Saves the model if it is the best so far by that metric.  Called while parameters and averages

@@ -241,6 +241,14 @@ code 0 info model
 code 1 train --model wild --overwrite --config small.yml --after 1000u --save-freq 0 --learn-rate 1e30 --lr-warmup 0
 says err "training stopped; nothing was saved yet"
 
+# a checkpoint that cannot be written: what is left is told, and it is
+rm -rf full; cp -r model full
+at=$(ls full/checkpoints | sed -n 's/^model-0*\([1-9][0-9]*\).*/\1/p' | sort -n | tail -1)
+(ulimit -f 24; exec "$wengert" train --model full --after 1000000u --save-freq 1u >out 2>err)
+holds "exit code" $? -eq 4
+says err "File too large"; says err "the checkpoint of update $at is intact; the run resumes from it"
+code 0 train --model full --after $((at + 1))u --save-freq 1u; says err "resuming after update $at"
+
 # results do not overwrite what they come from, nor a model
 mkdir kept; cp -r model kept/model
 "$wengert" export model kept/onnx >out 2>err

@@ -227,6 +227,7 @@ static void test_bad_values(void **state)
         {"learn-rate", "inf", "got 'inf'"},
         {"learn-rate", "1e999", "got '1e999'"},
         {"learn-rate", "0.1x", "got '0.1x'"},
+        {"learn-rate", "0x10", "got '0x10'"},
         {"after", "10x", "after: expected an amount"},
         {"after", "e", "got 'e'"},
         {"after", "-1u", "got '-1u'"},
