@@ -163,14 +163,14 @@ static void pack_forward(const run *r, int64_t i)
  * later in p, bh and gates, LANES in sum, which is wh h. */
 typedef struct front {
     const float *p, *bh, *sum, *before; /* before: c of lstm, h of gru */
-    float *gates, *h, *more;            /* more: c of lstm, m of gru */
+    float *gates, *h, *next, *more;     /* next: h for the next step; more: c of lstm, m of gru */
     int64_t stride;
 } front;
 
 SIMD_INLINE void lstm_units(const front *x, int lanes)
 {
     const float *p = x->p, *sum = x->sum, *c_before = x->before;
-    float *gates = x->gates, *h = x->h, *c = x->more;
+    float *gates = x->gates, *h = x->h, *next = x->next, *c = x->more;
     int64_t stride = x->stride;
 #pragma omp simd
     for (int l = 0; l < lanes; l++) {
@@ -183,14 +183,14 @@ SIMD_INLINE void lstm_units(const front *x, int lanes)
         gates[2 * stride + l] = g;
         gates[3 * stride + l] = o;
         c[l] = state;
-        h[l] = o * simd_tanh(state);
+        h[l] = next[l] = o * simd_tanh(state);
     }
 }
 
 SIMD_INLINE void gru_units(const front *x, int lanes)
 {
     const float *p = x->p, *bh = x->bh, *sum = x->sum, *h_before = x->before;
-    float *gates = x->gates, *h = x->h, *to = x->more;
+    float *gates = x->gates, *h = x->h, *next = x->next, *to = x->more;
     int64_t stride = x->stride;
 #pragma omp simd
     for (int l = 0; l < lanes; l++) {
@@ -201,7 +201,7 @@ SIMD_INLINE void gru_units(const front *x, int lanes)
         gates[stride + l] = z;
         gates[2 * stride + l] = n;
         to[l] = m;
-        h[l] = n + z * (h_before[l] - n);
+        h[l] = next[l] = n + z * (h_before[l] - n);
     }
 }
 
@@ -226,8 +226,8 @@ static void copy_gates(const run *r, const float *from, int64_t from_stride, flo
 static void last_units_of(const run *r, const front *x, int64_t count)
 {
     float p[GATES * QUARTET] = {0}, bh[GATES * QUARTET] = {0}, before[QUARTET] = {0},
-                    gates[GATES * QUARTET], h[QUARTET], more[QUARTET];
-    const front four = {p, bh, x->sum, before, gates, h, more, QUARTET};
+                    gates[GATES * QUARTET], h[QUARTET], next[QUARTET], more[QUARTET];
+    const front four = {p, bh, x->sum, before, gates, h, next, more, QUARTET};
     copy_gates(r, x->p, x->stride, p, QUARTET, count);
     if (x->bh)
         copy_gates(r, x->bh, x->stride, bh, QUARTET, count);
@@ -236,7 +236,7 @@ static void last_units_of(const run *r, const front *x, int64_t count)
     units_of(r, &four, QUARTET);
     copy_gates(r, gates, QUARTET, x->gates, x->stride, count);
     for (int64_t l = 0; l < count; l++) {
-        x->h[l] = h[l];
+        x->h[l] = x->next[l] = h[l];
         x->more[l] = more[l];
     }
 }
@@ -249,6 +249,7 @@ static front after(const front *x, int64_t units)
                    .before = x->before + units,
                    .gates = x->gates + units,
                    .h = x->h + units,
+                   .next = x->next + units,
                    .more = x->more + units,
                    .stride = x->stride};
 }
@@ -274,7 +275,6 @@ static void forward_row(const run *r, int64_t b, int64_t k, int64_t first, const
     const simd_recurrent *s = r->s;
     int64_t U = s->units, place = place_of(s, b, k), at = place * U + first,
             width = smaller(LANES, U - first);
-    size_t size = (size_t)width * sizeof(float);
     const float *h_before = r->state[k % 2] + b * U + first;
     const front x = {.p = s->p + place * r->gates * U + first,
                      .bh = s->gru ? s->bh + first : NULL,
@@ -282,6 +282,7 @@ static void forward_row(const run *r, int64_t b, int64_t k, int64_t first, const
                      .before = s->gru ? h_before : before(s, s->c, s->c0, b, k, first),
                      .gates = s->gates + place * r->gates * U + first,
                      .h = s->h + at,
+                     .next = r->state[(k + 1) % 2] + b * U + first,
                      .more = (s->gru ? s->m : s->c) + at,
                      .stride = U};
     if (width == LANES)
@@ -289,11 +290,12 @@ static void forward_row(const run *r, int64_t b, int64_t k, int64_t first, const
     else
         some_units_of(r, x, width);
     if (has_ended(s, b, k)) {
+        size_t size = (size_t)width * sizeof(float);
         memcpy(x.h, h_before, size);
+        memcpy(x.next, h_before, size);
         if (!s->gru)
             memcpy(x.more, x.before, size);
     }
-    memcpy(r->state[(k + 1) % 2] + b * U + first, x.h, size);
 }
 
 /* Brings what forward_row reads and writes into the nearest cache while the product is computed. */
@@ -401,13 +403,13 @@ static back back_of(const run *r, int64_t b, int64_t k, int64_t first)
                   .width = smaller(WIDTH, U - first)};
 }
 
-/* to_h becomes what passes by the product. */
-static void lstm_back(const back *x, int64_t U)
+/* to_h becomes what passes by the product; units from `from` to `end`. */
+SIMD_INLINE void lstm_back(const back *x, int64_t U, int64_t from, int64_t end)
 {
     const float *gates = x->gates, *dh = x->dh, *dc = x->dc, *c = x->c, *c_before = x->before;
     float *to_h = x->to_h, *to_c = x->to_c, *dp = x->dp, *to = x->d;
 #pragma omp simd
-    for (int64_t l = 0; l < x->width; l++) {
+    for (int64_t l = from; l < end; l++) {
         float i = gates[l], f = gates[U + l], g = gates[2 * U + l], o = gates[3 * U + l];
         float h = dh[l] + to_h[l], s = simd_tanh(c[l]);
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an LSTM has dc */
@@ -423,12 +425,12 @@ static void lstm_back(const back *x, int64_t U)
     }
 }
 
-static void gru_back(const back *x, int64_t U)
+SIMD_INLINE void gru_back(const back *x, int64_t U, int64_t from, int64_t end)
 {
     const float *gates = x->gates, *in = x->m, *dh = x->dh, *h_before = x->before;
     float *to_h = x->to_h, *dp = x->dp, *dq = x->dq, *to = x->d;
 #pragma omp simd
-    for (int64_t l = 0; l < x->width; l++) {
+    for (int64_t l = from; l < end; l++) {
         float r = gates[l], z = gates[U + l], n = gates[2 * U + l], m = in[l];
         float h = dh[l] + to_h[l];
         float a = h * (1 - z) * (1 - n * n), b = a * m * (r * (1 - r)),
@@ -439,6 +441,25 @@ static void gru_back(const back *x, int64_t U)
         dq[2 * U + l] = to[2 * U + l] = a * r;
         to_h[l] = h * z;
     }
+}
+
+SIMD_INLINE void units_back(const run *r, const back *x, int64_t from, int64_t end)
+{
+    if (r->s->gru)
+        gru_back(x, r->s->units, from, end);
+    else
+        lstm_back(x, r->s->units, from, end);
+}
+
+/* Whole vectors, vectors of four, and the last units one by one. */
+static void row_back(const run *r, const back *x)
+{
+    int64_t l = 0;
+    for (; l + LANES <= x->width; l += LANES)
+        units_back(r, x, l, l + LANES);
+    for (; l + QUARTET <= x->width; l += QUARTET)
+        units_back(r, x, l, l + QUARTET);
+    units_back(r, x, l, x->width);
 }
 
 /* Of a sequence that has ended: cotangents of states pass. */
@@ -465,10 +486,8 @@ static void gates_backward(const run *r, int64_t k, int64_t i)
         const back x = back_of(r, b, k, i * WIDTH);
         if (has_ended(s, b, k))
             pass_by(r, &x);
-        else if (s->gru)
-            gru_back(&x, s->units);
         else
-            lstm_back(&x, s->units);
+            row_back(r, &x);
     }
 }
 
