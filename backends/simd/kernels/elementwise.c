@@ -50,9 +50,7 @@ static inline float expm1_of(float x)
 {
     float low = x > -30.0f ? x : -30.0f, clamped = low < 89.0f ? low : 89.0f;
     float n, r, tail = simd_exp_tail(clamped, &n, &r), p = r + r * r * tail;
-    int32_t bits = ((int32_t)n + 126) << 23;
-    float half;
-    memcpy(&half, &bits, sizeof half);
+    float half = simd_power((int32_t)n - 1);
     float y = 2.0f * (half * p + (half - 0.5f));
     return x != x || x == 0.0f ? x : y;
 }

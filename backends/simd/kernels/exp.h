@@ -20,8 +20,17 @@ static inline float simd_exp_tail(float x, float *n, float *r)
     return p * *r + 0.5f;
 }
 
+/* 2^n for n in [-126, 127], by the exponent's bits; 128 gives infinity */
+static inline float simd_power(int32_t n)
+{
+    int32_t bits = (n + 127) << 23;
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
 /* exp(x) to 2 ulp for x in [-87, 88], as after a maximum was subtracted; 0 below, +inf above, NaN
- * for NaN.  x = n ln 2 + r, 2^n by the exponent's bits.  Branch-free. */
+ * for NaN.  Branch-free. */
 static inline float simd_exp(float x)
 {
     float low = x > -87.0f ? x : -87.0f,
@@ -29,11 +38,7 @@ static inline float simd_exp(float x)
     float n, r, p = simd_exp_tail(clamped, &n, &r);
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-    int32_t bits = ((int32_t)n + 127)
-                   << 23; /* n = 128 gives the bits of +inf: right for x > 88.72 - ln 2 / 2 */
-    float power;
-    memcpy(&power, &bits, sizeof power);
-    float y = p * power;
+    float y = p * simd_power((int32_t)n); /* infinite above 127.5 ln 2 = 88.38 */
     y = x < -87.0f ? 0.0f : y;
     return x != x ? x : y;
 }
@@ -46,10 +51,7 @@ static inline float simd_exp_of_any(float x)
     p = p * r + 1.0f;
     p = p * r + 1.0f;
     int32_t whole = (int32_t)n, half = whole >> 1;
-    int32_t bits[] = {(half + 127) << 23, (whole - half + 127) << 23};
-    float power[2];
-    memcpy(power, bits, sizeof power);
-    float y = p * power[0] * power[1];
+    float y = p * simd_power(half) * simd_power(whole - half);
     return x != x ? x : y;
 }
 
