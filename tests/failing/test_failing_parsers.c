@@ -6,6 +6,7 @@
 
 #include "files/checksum.h"
 #include "graph/text_buffer.h"
+#include "text/internal.h"
 #include "train/progress.h"
 #include "translate/foreign/facts.h"
 #include "wengert-train.h"
@@ -176,9 +177,26 @@ static wg_status read_corpus(uint64_t *digest)
     return status;
 }
 
+/* Longer than what zlib decompresses at a time: it keeps the last 32 KiB. */
+static wg_status read_long_text(uint64_t *digest)
+{
+    wgi_text text;
+    wg_status status = wgi_text_read(&text, path_of("long.gz"), &error);
+    *digest = text.size;
+    free(text.bytes);
+    return status;
+}
+
 static void texts_without_memory(void **state)
 {
     (void)state;
+    enum { LONG = 200000 };
+    char *lines = calloc(LONG + 1, 1);
+    assert_non_null(lines);
+    memset(lines, '\n', LONG);
+    write_gzip("long.gz", lines);
+    free(lines);
+    assert_in_range(fail_each("a long text", read_long_text), 5, 100);
     static const char text[] = "a b\nb \xff a\n";
     write_gzip("text.gz", text);
     write_text("text", text);
