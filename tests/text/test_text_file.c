@@ -3,6 +3,8 @@
 #include "text/internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -27,18 +29,23 @@ ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t offset)
 
 enum { PIECE = 1 << 16, SIZE = 3 * PIECE }; /* PIECE: what is read and decompressed at a time */
 
-/* SIZE bytes as gzip, uncompressed within it. */
+static const char *write_gzip(const char *text, int size, const char *mode)
+{
+    const char *path = path_of("long.gz");
+    gzFile gz = gzopen(path, mode);
+    assert_non_null(gz);
+    assert_int_equal(gzwrite(gz, text, (unsigned)size), size);
+    assert_int_equal(gzclose(gz), Z_OK);
+    return path;
+}
+
+/* SIZE bytes, uncompressed within the file. */
 static const char *write_stored(void)
 {
     static char text[SIZE];
-    const char *path = path_of("long.gz");
-    gzFile gz = gzopen(path, "wb0");
-    assert_non_null(gz);
     for (int i = 0; i < SIZE; i++)
         text[i] = i % 80 == 79 ? '\n' : (char)('a' + i % 23);
-    assert_int_equal(gzwrite(gz, text, SIZE), SIZE);
-    assert_int_equal(gzclose(gz), Z_OK);
-    return path;
+    return write_gzip(text, SIZE, "wb0");
 }
 
 static void each_read_fails(void **state)
@@ -61,27 +68,55 @@ static void each_read_fails(void **state)
     assert_int_equal(told, 1 + (SIZE + PIECE) / PIECE); /* the first two bytes, then all */
 }
 
-/* Cut where as much has been decompressed as there is room for, and around it. */
-static void cut_after_a_piece(void **state)
+static size_t size_of(const char *path)
+{
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    return (size_t)info.st_size;
+}
+
+/* After the last byte of a match that ends where there is no more room for what is decompressed,
+ * and after any other byte. */
+static void cut_where_a_piece_is_full(void **state)
 {
     (void)state;
-    const char *path = write_stored();
-    for (int size = PIECE + 40; size > PIECE; size--) {
-        wgi_text text;
-        assert_int_equal(truncate(path, size), 0);
-        wg_status status = wgi_text_read(&text, path, &error);
+    static const char text[PIECE];
+    const char *path = write_gzip(text, PIECE, "wb9");
+    size_t size = size_of(path);
+    assert_in_range(size, 50, 200);
+    while (--size >= 2) {
+        wgi_text read;
+        assert_int_equal(truncate(path, (off_t)size), 0);
+        wg_status status = wgi_text_read(&read, path, &error);
         check_that(status == WG_EDATA &&
                        strstr(error.text, "long.gz: gzip: unexpected end of file"),
-                   "%d bytes: %s: %s", size, wg_status_text(status), error.text);
-        free(text.bytes);
+                   "%zu bytes: %s: %s", size, wg_status_text(status), error.text);
+        free(read.bytes);
     }
+}
+
+static void a_short_name(void **state)
+{
+    (void)state;
+    wgi_text text;
+    int here = open(".", O_RDONLY);
+    assert_true(here >= 0);
+    write_text("t", "a\nb\n");
+    assert_int_equal(chdir(folder), 0);
+    wg_status status = wgi_text_read(&text, "t", &error);
+    assert_int_equal(fchdir(here), 0);
+    close(here);
+    check_that(status == WG_OK && text.size == 4 && memcmp(text.bytes, "a\nb\n", 4) == 0, "%s",
+               error.text);
+    free(text.bytes);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_read_fails),
-        cmocka_unit_test(cut_after_a_piece),
+        cmocka_unit_test(cut_where_a_piece_is_full),
+        cmocka_unit_test(a_short_name),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
