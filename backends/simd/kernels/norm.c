@@ -29,15 +29,32 @@
 
 #include <math.h>
 
-enum { STREAMED_WIDTH = 2048 }; /* most, of rows that go past the caches */
+enum {
+    STREAMED_WIDTH = 2048, /* most, of rows that go past the caches */
+    FEW = 12,              /* numbers of a row that are not worth lanes */
+};
 
 /* Sums of x - shift and of its squares. */
 typedef struct moments {
     double sum, squares;
 } moments;
 
+/* Of a short row: folding lanes would take longer than the sums. */
+static moments moments_of_few(const float *restrict x, int64_t n, float shift)
+{
+    moments m = {0, 0};
+    for (int64_t i = 0; i < n; i++) {
+        double d = (double)(x[i] - shift);
+        m.sum += d;
+        m.squares += d * d;
+    }
+    return m;
+}
+
 static moments moments_of(const float *restrict x, int64_t n, float shift)
 {
+    if (n < FEW)
+        return moments_of_few(x, n, shift);
     float sum[SIMD_SUM_LANES] = {0}, squares[SIMD_SUM_LANES] = {0};
     int64_t whole = n / SIMD_SUM_LANES * SIMD_SUM_LANES;
     for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES)
