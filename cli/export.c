@@ -183,10 +183,19 @@ static int export_translator(const request *r)
 /* Files that are written: a source of its own, or a model's file, is none of them. */
 static int check_targets(const request *r)
 {
-    int code = check_other_file(r->file, r->model);
-    if (code == EXIT_OK)
-        code = check_other_file(r->initial, r->model);
-    return code == EXIT_OK ? check_output(r->file) : code;
+    const char *const outputs[] = {r->file, r->initial}, *const inputs[] = {r->model, r->weights};
+    int code = EXIT_OK;
+    if (r->initial && strcmp(r->initial, r->file) == 0) {
+        complain("%s: --initial needs a file of its own", r->initial);
+        return EXIT_USAGE;
+    }
+    for (int i = 0; i < WG_COUNT(outputs) && code == EXIT_OK; i++) {
+        for (int k = 0; k < WG_COUNT(inputs) && code == EXIT_OK; k++)
+            code = check_other_file(outputs[i], inputs[k]);
+        if (code == EXIT_OK)
+            code = check_output(outputs[i]);
+    }
+    return code;
 }
 
 int command_export(int argc, char **argv)

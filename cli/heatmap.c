@@ -241,6 +241,16 @@ static char *beside(const char *path, size_t number, const char *extension)
     return name;
 }
 
+int heatmap_check(const char *path)
+{
+    char *numbers = path ? beside(path, 0, "json") : NULL;
+    int code = check_output(path);
+    if (code == EXIT_OK)
+        code = check_output(numbers);
+    free(numbers);
+    return code;
+}
+
 static int write_picture(const map *m, const char *path)
 {
     const grid size = grid_of(m);
@@ -262,6 +272,10 @@ int heatmap_write(const char *path, size_t line_number, const char *line,
     int code = picture && numbers ? exit_code(status) : EXIT_RUN;
     if (code != EXIT_OK)
         complain("%s: %s", path, wg_status_text(status == WG_OK ? WG_ENOMEM : status));
+    if (code == EXIT_OK)
+        code = check_output(picture);
+    if (code == EXIT_OK)
+        code = check_output(numbers);
     if (code == EXIT_OK)
         code = write_stream(numbers, put_numbers, &m);
     if (code == EXIT_OK)

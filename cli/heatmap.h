@@ -4,6 +4,10 @@
 
 #include "wengert/translate/translator.h"
 
+/* check_output, of the files that line 0 would get; those of further lines are checked as they are
+ * written.  path may be NULL. */
+int heatmap_check(const char *path);
+
 /* Draws h->attention of h, a translation of `line`, and writes the weights as JSON beside it; `of`
  * is wg_search_options.attention_of.  Line 0 goes to `path`, line n > 0 to path with -(n + 1)
  * before the extension.  Returns an exit code; complains. */

@@ -34,6 +34,8 @@ static const char *kind_of(const char *path, int64_t size)
     ssize_t n = fd >= 0 ? read(fd, bytes, sizeof bytes) : -1;
     if (fd >= 0)
         close(fd);
+    if (n < 0)
+        return "one that cannot be read";
     for (size_t i = 0; n > 0 && i < sizeof kinds / sizeof *kinds; i++) {
         size_t length = strlen(kinds[i].begins);
         if ((size_t)n >= length && memcmp(bytes, kinds[i].begins, length) == 0)

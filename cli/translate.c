@@ -156,7 +156,7 @@ int command_translate(int argc, char **argv)
     request r = {.plot = NULL};
     int code = model_parse(&r.model, &asks, argc, argv);
     if (code == EXIT_OK)
-        code = check_output(r.plot);
+        code = heatmap_check(r.plot);
     if (code == EXIT_OK)
         code = model_open(&r.model);
     if (code == EXIT_OK)

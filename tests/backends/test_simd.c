@@ -38,7 +38,8 @@ static void every_set_drops_by_the_same_mask(void **state)
 static void rows_take_their_part_of_the_mask(void **state)
 {
     (void)state;
-    static const int64_t widths[] = {1, 5, 64, 100, 128, 130, 257, 512};
+    static const int64_t widths[] = {1,  2,  5,  12,  15,  16,  17,  31,
+                                     32, 33, 64, 100, 128, 130, 257, 512};
     setting s = all_tables();
     for (int t = 0; t < s.n_tables; t++)
         for (size_t k = 0; k < WG_COUNT(widths); k++) {

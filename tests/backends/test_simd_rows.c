@@ -151,6 +151,51 @@ static void reductions_show_nan_and_infinities(void **state)
             }
 }
 
+/* ---- softmax --------------------------------------------------------------------------------- */
+
+/* Of rows of every width about those where kernels change their way; of the three rows, the second
+ * has -inf, and the third one of its numbers for all. */
+static void softmax_is_right(void **state)
+{
+    (void)state;
+    enum { WIDEST = 70, ROWS = 3 };
+    static const float all[] = {-INFINITY, NAN, 1e30f};
+    setting s = all_tables();
+    int64_t compared = 0;
+    for (int t = 0; t < s.n_tables; t++)
+        for (int64_t width = 1; width <= WIDEST; width++)
+            for (int draw = 0; draw < 6; draw++) {
+                bool log = draw % 2;
+                float *x = numbers(&s, ROWS * width), *y = room(ROWS * width);
+                x[width] = width > 1 ? -INFINITY : 0;
+                for (int64_t i = 0; i < width; i++)
+                    x[2 * width + i] = all[draw / 2];
+                const simd_rows a = {x, y, ROWS, width, 1};
+                (log ? s.table[t]->log_softmax : s.table[t]->softmax)(&a);
+                for (int64_t i = 0; i < 2 * width; i++, compared++) {
+                    const float *row = x + i / width * width;
+                    double truth = (double)x[i] - reduced(SIMD_LOGSUMEXP, row, width);
+                    truth = log ? truth : exp(truth);
+                    bool same = isinf(truth) && (double)y[i] == truth;
+                    check_that(same || fabs((double)y[i] - truth) <= 6e-7 * fmax(1, fabs(truth)),
+                               "%s, width %lld, %lld: %.9g, not %.9g", s.table[t]->isa,
+                               (long long)width, (long long)i, (double)y[i], truth);
+                }
+                for (int64_t i = 2 * width; i < 3 * width; i++, compared++) {
+                    double even = log ? -log1p((double)(width - 1)) : 1 / (double)width;
+                    bool right = draw / 2 == 0 ? y[i] == (log ? -INFINITY : 0)
+                                 : draw / 2 == 1
+                                     ? isnan(y[i])
+                                     : fabs((double)y[i] - even) <= 6e-7 * fmax(1, fabs(even));
+                    check_that(right, "%s, width %lld, draw %d: %.9g", s.table[t]->isa,
+                               (long long)width, draw, (double)y[i]);
+                }
+                free_room(y, ROWS * width);
+                free(x);
+            }
+    assert_true(compared > 10000);
+}
+
 /* ---- functions of each element --------------------------------------------------------------- */
 
 static double sigmoid(double x)
@@ -407,6 +452,7 @@ int main(void)
         cmocka_unit_test(sums_over_rows_err_by_rounding_alone),
         cmocka_unit_test(rows_are_reduced),
         cmocka_unit_test(reductions_show_nan_and_infinities),
+        cmocka_unit_test(softmax_is_right),
         cmocka_unit_test(functions_are_right),
         cmocka_unit_test(functions_at_their_ends),
         cmocka_unit_test(streamed_rows_are_the_others),

@@ -268,6 +268,15 @@ code 2 evaluate --model model input input --output kept/model/config.yml; says e
 code 2 diff mlp --backends cpu,simd --svg kept/model/vocab.txt; says err "of a model's folder"
 code 2 onnx kept/onnx/encoder.onnx --svg kept/onnx/encoder.onnx; says err "would overwrite the input"
 code 2 export --to torch model kept/model; says err "kept/model: it has a file "; says err "that no export has written"
+code 2 translate --model model --attention-plot kept/model/progress.svg; says err "kept/model/progress.json: there is"
+for file in model.safetensors config.yml vocab.txt progress.json; do
+    code 2 export mlp initial.onnx --training-step --initial kept/model/$file; says err "$file: there is a file already"
+done
+code 2 export mlp initial.onnx --training-step --initial initial.onnx; says err "needs a file of its own"
+code 2 export kept/own.wg initial.onnx --weights kept/model/model.safetensors --training-step \
+    --initial kept/model/model.safetensors; says err "would overwrite the input"
+code 4 export mlp initial.onnx --training-step --initial none/initial; says err "none/initial: cannot be written"
+holds "no model without its initial values" ! -e initial.onnx
 holds "what was kept" -z "$(diff -r kept as_it_was)"
 rm -rf exported; mkdir exported; echo mine >exported/model.json
 code 2 export model exported; says err "exported: it has a file model.json that no export has written"

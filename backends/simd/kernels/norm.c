@@ -31,7 +31,7 @@
 
 enum {
     STREAMED_WIDTH = 2048, /* most, of rows that go past the caches */
-    FEW = 12,              /* numbers of a row that are not worth lanes */
+    FEW = 16,              /* numbers of a row that are not worth lanes */
 };
 
 /* Sums of x - shift and of its squares. */

@@ -44,42 +44,40 @@ SIMD_INLINE void log_softmax_of(const float *x, float *y, int64_t n)
         y[i] = x[i] - top - shift; /* in this order: top may be too large to add to */
 }
 
+SIMD_INLINE void any_of(const float *x, float *y, int64_t n, bool log)
+{
+    if (log)
+        log_softmax_of(x, y, n);
+    else
+        softmax_of(x, y, n);
+}
+
 /* A row of less than a vector is filled up with -inf, which adds 0: number by number it would take
  * three times as long. */
-enum { SHORT = 16 };
-
-static void fill_up(const float *x, int64_t n, float *row)
+SIMD_INLINE void one_row(const simd_rows *a, int64_t row, bool log)
 {
-    for (int64_t i = 0; i < SHORT; i++)
-        row[i] = i < n ? x[i] : -INFINITY;
+    enum { VECTOR = 16 };
+    int64_t n = a->width;
+    const float *x = a->x + row * n;
+    float *y = a->y + row * n, filled[VECTOR];
+    if (n >= VECTOR) {
+        any_of(x, y, n, log);
+        return;
+    }
+    for (int64_t i = 0; i < VECTOR; i++)
+        filled[i] = i < n ? x[i] : -INFINITY;
+    any_of(filled, filled, VECTOR, log);
+    memcpy(y, filled, (size_t)n * sizeof *y);
 }
 
 static void softmax_row(const void *args, int64_t row)
 {
-    const simd_rows *a = args;
-    const float *x = a->x + row * a->width;
-    float *y = a->y + row * a->width, all[SHORT];
-    if (a->width >= SHORT) {
-        softmax_of(x, y, a->width);
-        return;
-    }
-    fill_up(x, a->width, all);
-    softmax_of(all, all, SHORT);
-    memcpy(y, all, (size_t)a->width * sizeof *y);
+    one_row(args, row, false);
 }
 
 static void log_softmax_row(const void *args, int64_t row)
 {
-    const simd_rows *a = args;
-    const float *x = a->x + row * a->width;
-    float *y = a->y + row * a->width, all[SHORT];
-    if (a->width >= SHORT) {
-        log_softmax_of(x, y, a->width);
-        return;
-    }
-    fill_up(x, a->width, all);
-    log_softmax_of(all, all, SHORT);
-    memcpy(y, all, (size_t)a->width * sizeof *y);
+    one_row(args, row, true);
 }
 
 static int threads_for(const simd_rows *a)
