@@ -114,24 +114,8 @@ static int average_given(const request *r)
     return complain_error(&error);
 }
 
-/* What training writes beside progress.json, which a mean must not replace by mistake. */
-static bool is_of_training(const char *path)
-{
-    static const char *const names[] = {WG_FILE_MODEL, WG_FILE_OPTIMIZER};
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    bool found = false;
-    for (int i = 0; i < WG_COUNT(names); i++)
-        found = found || strcmp(name, names[i]) == 0;
-    char *folder =
-        found ? strndup(slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1) : NULL;
-    char *progress = folder ? wg_folder_path(folder, WG_FILE_PROGRESS) : NULL;
-    found = progress && access(progress, F_OK) == 0;
-    free(progress);
-    free(folder);
-    return found;
-}
-
-/* Only weights are replaced by weights. */
+/* Only a mean is replaced: the weights of a training, or a file that stands where OUTPUT was
+ * forgotten, could not be made again. */
 static int check_replaced(const char *path)
 {
     struct stat s;
@@ -143,18 +127,16 @@ static int check_replaced(const char *path)
         complain("%s: expected a regular file to replace, or none, got a symbolic link", path);
         return EXIT_IO;
     }
-    if (is_of_training(path)) {
-        complain("%s: a training has saved it there; give OUTPUT another name", path);
-        return EXIT_USAGE;
-    }
     if (!S_ISREG(s.st_mode) || s.st_size == 0)
         return EXIT_OK;
-    if (wg_safetensors_open(&f, path, &error) != WG_OK) {
-        complain("%s; OUTPUT replaces weights only", error.text);
-        return exit_code(error.status);
-    }
+    wg_status status = wg_safetensors_open(&f, path, &error);
+    bool is_mean = f && wg_safetensors_note(f, WG_NOTE_MEAN);
     wg_safetensors_close(f);
-    return EXIT_OK;
+    if (is_mean)
+        return EXIT_OK;
+    complain("%s%s; OUTPUT, which comes first, replaces only a mean that this command has written",
+             status == WG_OK ? path : error.text, status == WG_OK ? ": weights, but no mean" : "");
+    return status == WG_OK ? EXIT_USAGE : exit_code(status);
 }
 
 int command_average(int argc, char **argv)

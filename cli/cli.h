@@ -58,15 +58,19 @@ const char *model_name_at(size_t i);
 /** Complains that there is no `what` of that name, suggests the nearest and lists all. */
 void complain_unknown(const char *what, const char *name, name_at *at);
 
-/** Checks, before the work, that the result can be written to `path`; its contents stay.  NULL
- * means no file and passes.  Complains and returns EXIT_IO otherwise; EXIT_USAGE if the file is
- * one of a model, such as weights or settings. */
-int check_output(const char *path);
-/** The same, whatever the file is. */
+/** A file that a command is to write; path NULL: none. */
+typedef struct result_file {
+    const char *path;
+    bool onnx; /* a model of ONNX, which may replace one; otherwise text or a picture */
+} result_file;
+
+/** Checks, before the work, that the outputs can be written; what is there stays.  Complains and
+ * returns EXIT_USAGE if one of them would overwrite another, an input (NULL: none), standard input
+ * or output, a file of a model, or one that is neither text, a picture nor what it is to be;
+ * EXIT_IO if it cannot be written. */
+int check_outputs(const result_file *outputs, size_t n, const char *const *inputs, size_t n_inputs);
+/** Checks that the file can be written, whatever is there. */
 int check_writable(const char *path);
-/** Checks that `output` is not the file `input`, which it would overwrite; either may be NULL.
- * Complains and returns EXIT_USAGE otherwise. */
-int check_other_file(const char *output, const char *input);
 /** Writes size bytes to the file at `path`; complains and returns EXIT_IO if that fails. */
 int write_file(const char *path, const void *bytes, size_t size);
 

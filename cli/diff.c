@@ -156,12 +156,8 @@ int command_diff(int argc, char **argv)
     if (code != EXIT_OK)
         return code;
     source from[2] = {{.name = NULL}};
-    const char *const pictures[] = {r.svg, r.png};
-    for (int i = 0; i < 2 && code == EXIT_OK; i++) {
-        code = check_output(pictures[i]);
-        for (int k = 0; k < r.n_names && code == EXIT_OK; k++)
-            code = check_other_file(pictures[i], r.name[k]);
-    }
+    const result_file pictures[] = {{.path = r.svg}, {.path = r.png}};
+    code = check_outputs(pictures, WG_COUNT(pictures), r.name, (size_t)r.n_names);
     if (code == EXIT_OK)
         code = source_check_options(&r.options, r.name, (size_t)r.n_names);
     for (int i = 0; i < r.n_names && code == EXIT_OK; i++)

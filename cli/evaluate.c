@@ -225,10 +225,8 @@ int command_evaluate(int argc, char **argv)
     };
     request r = {.output = NULL};
     int code = model_parse(&r.model, &asks, argc, argv);
-    for (int i = 0; code == EXIT_OK && i < r.model.n_files; i++)
-        code = check_other_file(r.output, r.model.files[i]);
     if (code == EXIT_OK)
-        code = check_output(r.output);
+        code = model_check_outputs(&r.model, &(result_file){.path = r.output}, 1);
     if (code == EXIT_OK)
         code = model_open(&r.model);
     if (code == EXIT_OK)

@@ -183,19 +183,9 @@ static int export_translator(const request *r)
 /* Files that are written: a source of its own, or a model's file, is none of them. */
 static int check_targets(const request *r)
 {
-    const char *const outputs[] = {r->file, r->initial}, *const inputs[] = {r->model, r->weights};
-    int code = EXIT_OK;
-    if (r->initial && strcmp(r->initial, r->file) == 0) {
-        complain("%s: --initial needs a file of its own", r->initial);
-        return EXIT_USAGE;
-    }
-    for (int i = 0; i < WG_COUNT(outputs) && code == EXIT_OK; i++) {
-        for (int k = 0; k < WG_COUNT(inputs) && code == EXIT_OK; k++)
-            code = check_other_file(outputs[i], inputs[k]);
-        if (code == EXIT_OK)
-            code = check_output(outputs[i]);
-    }
-    return code;
+    const result_file outputs[] = {{.path = r->file, .onnx = true}, {.path = r->initial}};
+    const char *const inputs[] = {r->model, r->weights};
+    return check_outputs(outputs, WG_COUNT(outputs), inputs, WG_COUNT(inputs));
 }
 
 int command_export(int argc, char **argv)

@@ -326,16 +326,14 @@ static int show(wg_graph *g, const source *s, request *r)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int check_outputs(const request *r)
+static int check_files(const request *r)
 {
-    const char *const outputs[] = {r->output, r->svg, r->png, r->html, r->plot};
-    int code = EXIT_OK;
-    for (size_t i = 0; i < WG_COUNT(outputs) && code == EXIT_OK; i++) {
-        code = check_other_file(outputs[i], r->model);
-        if (code == EXIT_OK)
-            code = check_output(outputs[i]);
-    }
-    return code;
+    const result_file outputs[] = {{.path = r->output},
+                                   {.path = r->svg},
+                                   {.path = r->png},
+                                   {.path = r->html},
+                                   {.path = r->plot}};
+    return check_outputs(outputs, WG_COUNT(outputs), &r->model, 1);
 }
 
 /* Opens the composite ops that are asked for: *g is replaced. */
@@ -365,7 +363,7 @@ static int open_and_show(request *r)
             r->folder ? source_open_folder(&s, r->model) : source_open(&s, r->model, &r->options);
     s.options = r->options;
     if (code == EXIT_OK)
-        code = check_outputs(r);
+        code = check_files(r);
     wg_graph *g = code == EXIT_OK ? source_build(&s, &loss, &code) : NULL;
     r->picture.title = s.trained.d_model || !s.model ? r->model : s.model->name;
     r->picture.expanded = r->expand.name;

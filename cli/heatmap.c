@@ -241,12 +241,12 @@ static char *beside(const char *path, size_t number, const char *extension)
     return name;
 }
 
-int heatmap_check(const char *path)
+int heatmap_check(const char *path, const model *m)
 {
     char *numbers = path ? beside(path, 0, "json") : NULL;
-    int code = check_output(path);
-    if (code == EXIT_OK)
-        code = check_output(numbers);
+    int code = path && !numbers
+                   ? EXIT_RUN
+                   : model_check_outputs(m, (result_file[]){{.path = path}, {.path = numbers}}, 2);
     free(numbers);
     return code;
 }
@@ -261,21 +261,19 @@ static int write_picture(const map *m, const char *path)
     return gnuplot_end(script, path);
 }
 
-int heatmap_write(const char *path, size_t line_number, const char *line,
-                  const wg_translator *translator, const wg_hypothesis *h, const char *of)
+int heatmap_write(const char *path, size_t line_number, const char *line, const model *from,
+                  const wg_hypothesis *h, const char *of)
 {
     map m = {0};
     if (!h->attention || !h->n || !h->source_tokens)
         return EXIT_OK; /* an empty line */
     char *picture = beside(path, line_number, NULL), *numbers = beside(path, line_number, "json");
-    wg_status status = name_tokens(&m, line, translator, h, of);
+    wg_status status = name_tokens(&m, line, from->translator, h, of);
     int code = picture && numbers ? exit_code(status) : EXIT_RUN;
     if (code != EXIT_OK)
         complain("%s: %s", path, wg_status_text(status == WG_OK ? WG_ENOMEM : status));
     if (code == EXIT_OK)
-        code = check_output(picture);
-    if (code == EXIT_OK)
-        code = check_output(numbers);
+        code = model_check_outputs(from, (result_file[]){{.path = picture}, {.path = numbers}}, 2);
     if (code == EXIT_OK)
         code = write_stream(numbers, put_numbers, &m);
     if (code == EXIT_OK)

@@ -178,6 +178,18 @@ void model_warn_cut(const model *m, size_t line, size_t cut)
                  line, cut);
 }
 
+int model_check_outputs(const model *m, const result_file *outputs, size_t n)
+{
+    enum { MAX_FILES = WG_COUNT(m->files) };
+    const char *inputs[MAX_CONFIGS + MAX_FILES];
+    size_t n_inputs = 0;
+    for (int i = 0; i < m->n_files; i++)
+        inputs[n_inputs++] = m->files[i];
+    for (size_t i = 0; i < m->args.n_configs; i++)
+        inputs[n_inputs++] = m->args.configs[i];
+    return check_outputs(outputs, n, inputs, n_inputs);
+}
+
 int model_read_pairs(const model *m, wg_corpus **pairs)
 {
     wg_error error;

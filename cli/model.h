@@ -56,6 +56,9 @@ int model_network(const char *folder, wg_transformer_config *network);
 /* Warns that the last `cut` tokens of a line, counted from 1, were left out; not if cut is 0. */
 void model_warn_cut(const model *m, size_t line, size_t cut);
 
+/* check_outputs, the inputs being those that the command line names. */
+int model_check_outputs(const model *m, const result_file *outputs, size_t n);
+
 /* Reads the two files, which must have the same number of lines; empty lines are kept. */
 int model_read_pairs(const model *m, wg_corpus **pairs);
 

@@ -1,5 +1,5 @@
-/* Where a command may write: not over what a training or a program has left there, which nobody
- * could make again. */
+/* Where a command may write: over nothing that it reads, nothing that a training has left, and
+ * nothing that is of no form in which results are written. */
 #include "cli/cli.h"
 #include "graph/text_buffer.h"
 
@@ -14,34 +14,63 @@
 
 /* ---- files that stay ------------------------------------------------------------------------- */
 
-static bool is_weights(const char *bytes, size_t n, int64_t size)
+enum { ENOUGH = 512 }; /* bytes that tell what a file is */
+
+typedef struct beginning {
+    unsigned char bytes[ENOUGH];
+    size_t n;
+    int64_t size; /* of the file */
+} beginning;
+
+static bool begins_with(const beginning *b, const char *text)
 {
-    uint64_t header = 0; /* its length, little-endian, then JSON */
-    for (size_t i = 8; n > 8 && i > 0; i--)
-        header = header << 8 | (unsigned char)bytes[i - 1];
-    return n > 8 && bytes[8] == '{' && header < (uint64_t)size;
+    size_t length = strlen(text);
+    return b->n >= length && memcmp(b->bytes, text, length) == 0;
 }
 
-/* What a file is by its first bytes; NULL: nothing that must stay. */
-static const char *kind_of(const char *path, int64_t size)
+static bool is_weights(const beginning *b)
+{
+    uint64_t header = 0; /* its length, little-endian, then JSON */
+    for (size_t i = 8; b->n > 8 && i > 0; i--)
+        header = header << 8 | b->bytes[i - 1];
+    return b->n > 8 && b->bytes[8] == '{' && header < (uint64_t)b->size;
+}
+
+/* ModelProto: ir_version, a small number, then any other field of it. */
+static bool is_onnx(const beginning *b)
+{
+    enum { IR_VERSION = 1 << 3, MAX_VERSION = 31, MAX_FIELD = 25 };
+    int type = b->n > 2 ? b->bytes[2] & 7 : -1, field = b->n > 2 ? b->bytes[2] >> 3 : 0;
+    return b->n > 2 && b->bytes[0] == IR_VERSION && b->bytes[1] <= MAX_VERSION &&
+           (type == 0 || type == 2) && field > 1 && field <= MAX_FIELD;
+}
+
+static bool is_text(const beginning *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (b->bytes[i] < ' ' && !strchr("\t\n\v\f\r\033", b->bytes[i]))
+            return false;
+    return !memchr(b->bytes, '\0', b->n); /* which strchr finds */
+}
+
+/* What a file is, by its first bytes, if no output replaces it; NULL otherwise. */
+static const char *kept_kind(const beginning *b, bool onnx)
 {
     static const struct {
         const char *begins, *kind;
-    } kinds[] = {{"# xxh64 ", "the settings of a model"},
-                 {"{\n  \"xxh64\": ", "the position of a training"}};
-    char bytes[32];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t n = fd >= 0 ? read(fd, bytes, sizeof bytes) : -1;
-    if (fd >= 0)
-        close(fd);
-    if (n < 0)
-        return "one that cannot be read";
-    for (size_t i = 0; n > 0 && i < sizeof kinds / sizeof *kinds; i++) {
-        size_t length = strlen(kinds[i].begins);
-        if ((size_t)n >= length && memcmp(bytes, kinds[i].begins, length) == 0)
-            return kinds[i].kind;
-    }
-    return n > 0 && is_weights(bytes, (size_t)n, size) ? "weights" : NULL;
+    } texts[] = {{"# xxh64 ", "the settings of a model"},
+                 {"# Settings of wengert", "the settings of a model"},
+                 {"# wengert vocabulary: ", "a vocabulary"},
+                 {"{\n  \"xxh64\": ", "the position of a training"},
+                 {"{\"kind\":\"", "the metrics of a training"}};
+    for (size_t i = 0; i < WG_COUNT(texts); i++)
+        if (begins_with(b, texts[i].begins))
+            return texts[i].kind;
+    if (is_weights(b))
+        return "weights";
+    if (is_text(b) || begins_with(b, "\x89PNG") || (onnx && is_onnx(b)))
+        return NULL;
+    return onnx ? "neither text nor a model of ONNX" : "neither text nor a picture";
 }
 
 static bool has(const char *folder, const char *name)
@@ -54,13 +83,14 @@ static bool has(const char *folder, const char *name)
 /* Has a model's folder a file of that name?  (docs/training.md) */
 static bool is_of_model(const char *path)
 {
-    static const char *const names[] = {"config.yml", "progress.json", "metrics.jsonl"};
+    static const char *const names[] = {"config.yml",       "progress.json",    "metrics.jsonl",
+                                        "vocab.txt",        "vocab.spm",        "vocab.source.txt",
+                                        "vocab.source.spm", "vocab.target.txt", "vocab.target.spm"};
     char *copies[2] = {strdup(path), strdup(path)};
     bool found = false;
     if (copies[0] && copies[1]) {
         const char *folder = dirname(copies[0]), *name = basename(copies[1]);
-        found = strncmp(name, "vocab.", 6) == 0;
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t i = 0; i < WG_COUNT(names); i++)
             found |= strcmp(name, names[i]) == 0;
         found = found && (has(folder, names[0]) || has(folder, names[1]));
     }
@@ -69,29 +99,95 @@ static bool is_of_model(const char *path)
     return found;
 }
 
-static int check_kept(const char *path)
+/* What the file that is there is, if it stays; NULL otherwise. */
+static const char *kept(const result_file *o)
 {
     struct stat s;
-    if (stat(path, &s) != 0 || !S_ISREG(s.st_mode) || s.st_size == 0)
-        return EXIT_OK;
-    const char *kind = is_of_model(path) ? "of a model's folder" : kind_of(path, s.st_size);
+    if (stat(o->path, &s) != 0 || !S_ISREG(s.st_mode) || s.st_size == 0)
+        return NULL;
+    if (is_of_model(o->path))
+        return "of a model's folder";
+    beginning b = {.size = s.st_size};
+    int fd = open(o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? read(fd, b.bytes, sizeof b.bytes) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (n < 0)
+        return "one that cannot be read";
+    b.n = (size_t)n;
+    return kept_kind(&b, o->onnx);
+}
+
+static int check_kept(const result_file *o)
+{
+    const char *kind = kept(o);
     if (!kind)
         return EXIT_OK;
     complain("%s: there is a file already, %s, which the output would overwrite; give the output "
              "another name, or remove that file",
-             path, kind);
+             o->path, kind);
     return EXIT_USAGE;
+}
+
+/* ---- files that are one ---------------------------------------------------------------------- */
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The status of the folder that a file lies in or will. */
+static bool stat_folder(const char *path, struct stat *s)
+{
+    char *copy = strdup(path);
+    bool found = copy && stat(dirname(copy), s) == 0;
+    free(copy);
+    return found;
+}
+
+/* Would both names be of one file? */
+static bool are_one(const char *a, const char *b)
+{
+    struct stat s, t;
+    bool has_a = stat(a, &s) == 0, has_b = stat(b, &t) == 0;
+    if (has_a || has_b)
+        return has_a && has_b && S_ISREG(s.st_mode) && is_same(&s, &t);
+    const char *slash[2] = {strrchr(a, '/'), strrchr(b, '/')};
+    return strcmp(slash[0] ? slash[0] + 1 : a, slash[1] ? slash[1] + 1 : b) == 0 &&
+           stat_folder(a, &s) && stat_folder(b, &t) && is_same(&s, &t);
+}
+
+static int check_stream(const char *path, int fd, const char *what)
+{
+    struct stat s, t;
+    if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || stat(path, &t) != 0 || !is_same(&s, &t))
+        return EXIT_OK;
+    complain("%s: the output would overwrite %s", path, what);
+    return EXIT_USAGE;
+}
+
+static int check_inputs(const char *path, const char *const *inputs, size_t n)
+{
+    int code = check_stream(path, STDIN_FILENO, "standard input");
+    if (code == EXIT_OK)
+        code = check_stream(path, STDOUT_FILENO, "standard output");
+    for (size_t i = 0; i < n && code == EXIT_OK; i++)
+        if (inputs[i] && access(path, F_OK) == 0 && are_one(path, inputs[i])) {
+            complain("%s: the output would overwrite the input %s", path, inputs[i]);
+            code = EXIT_USAGE;
+        }
+    return code;
 }
 
 /* ---- checks before the work ------------------------------------------------------------------ */
 
-int check_other_file(const char *output, const char *input)
+static int check_name(const char *path)
 {
-    struct stat to, from;
-    if (!output || !input || stat(output, &to) != 0 || stat(input, &from) != 0 ||
-        !S_ISREG(to.st_mode) || to.st_dev != from.st_dev || to.st_ino != from.st_ino)
+    size_t length = strlen(path);
+    if (length > 0 && path[length - 1] != '/')
         return EXIT_OK;
-    complain("%s: the output would overwrite the input %s", output, input);
+    complain("'%s': expected the name of a file to write, got %s", path,
+             length ? "that of a folder" : "an empty one");
     return EXIT_USAGE;
 }
 
@@ -113,10 +209,27 @@ int check_writable(const char *path)
     return EXIT_IO;
 }
 
-int check_output(const char *path)
+int check_outputs(const result_file *outputs, size_t n, const char *const *inputs, size_t n_inputs)
 {
-    int code = path ? check_kept(path) : EXIT_OK;
-    return path && code == EXIT_OK ? check_writable(path) : code;
+    int code = EXIT_OK;
+    for (size_t i = 0; i < n && code == EXIT_OK; i++) {
+        const char *path = outputs[i].path;
+        if (!path)
+            continue;
+        code = check_name(path);
+        for (size_t k = 0; k < i && code == EXIT_OK; k++)
+            if (outputs[k].path && are_one(path, outputs[k].path)) {
+                complain("%s: two outputs would be this file", path);
+                code = EXIT_USAGE;
+            }
+        if (code == EXIT_OK)
+            code = check_inputs(path, inputs, n_inputs);
+        if (code == EXIT_OK)
+            code = check_kept(&outputs[i]);
+        if (code == EXIT_OK)
+            code = check_writable(path);
+    }
+    return code;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -131,7 +131,7 @@ static int run(request *r)
         complain_unknown("experiment", r->name, experiment_name_at);
         return EXIT_USAGE;
     }
-    int code = check_output(r->plot);
+    int code = check_outputs(&(result_file){.path = r->plot}, 1, NULL, 0);
     if (code == EXIT_OK)
         code = check_threads(r->options.threads);
     if (code != EXIT_OK)

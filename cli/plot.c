@@ -166,7 +166,7 @@ int command_plot(int argc, char **argv)
         code = EXIT_RUN;
     }
     if (code == EXIT_OK)
-        code = check_output(path);
+        code = check_outputs(&(result_file){.path = path}, 1, NULL, 0);
     if (code == EXIT_OK)
         code = draw(&r, path);
     free(in_folder);

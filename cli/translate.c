@@ -97,7 +97,7 @@ static int translate(request *r, const char *const *line, size_t n)
             if (k == 0 || found[i * n_best + k].text)
                 print_translation(r, r->translated + i, &found[i * n_best + k]);
         if (r->plot)
-            code = heatmap_write(r->plot, r->translated + i, line[i], r->model.translator,
+            code = heatmap_write(r->plot, r->translated + i, line[i], &r->model,
                                  &found[i * n_best].hypothesis, r->plot_of);
     }
     if (code == EXIT_OK)
@@ -156,7 +156,7 @@ int command_translate(int argc, char **argv)
     request r = {.plot = NULL};
     int code = model_parse(&r.model, &asks, argc, argv);
     if (code == EXIT_OK)
-        code = heatmap_check(r.plot);
+        code = heatmap_check(r.plot, &r.model);
     if (code == EXIT_OK)
         code = model_open(&r.model);
     if (code == EXIT_OK)

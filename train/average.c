@@ -89,13 +89,15 @@ static wg_status mean(wg_safetensors *const *files, const char *const *paths, si
     return status;
 }
 
-/* The metadata entries that all files have, into `out`; how many there are. */
-static size_t shared_notes(wg_safetensors *const *files, size_t n, wg_file_note *out)
+/* The metadata entries of the mean, into `out`: those that all files have, and WG_NOTE_MEAN.  How
+ * many there are. */
+static size_t mean_notes(wg_safetensors *const *files, size_t n, wg_file_note *out)
 {
     const wg_file_note *note;
     size_t count = 0;
+    out[count++] = (wg_file_note){WG_NOTE_MEAN, "true"};
     for (size_t i = 0; (note = wg_safetensors_note_at(files[0], i)); i++) {
-        bool shared = true;
+        bool shared = strcmp(note->key, WG_NOTE_MEAN) != 0;
         for (size_t k = 1; k < n && shared; k++) {
             const char *text = wg_safetensors_note(files[k], note->key);
             shared = text && strcmp(text, note->text) == 0;
@@ -125,8 +127,7 @@ static wg_status average(wg_safetensors *const *files, const char *const *paths,
         status = here != WG_OK ? here : status;
     }
     if (status == WG_OK)
-        status =
-            wg_safetensors_write(out, list, count, notes, shared_notes(files, n, notes), error);
+        status = wg_safetensors_write(out, list, count, notes, mean_notes(files, n, notes), error);
     else if (status == WG_ENOMEM)
         wgi_error_file(error, WG_ENOMEM, out, "no memory to average %zu tensors", count);
     for (size_t i = 0; list && i < count; i++)

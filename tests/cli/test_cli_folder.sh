@@ -225,18 +225,6 @@ code 0 train --model old --after 3u; says err "resuming after update 2"; says er
 says old/progress.json '"xxh64": "'; says old/config.yml "# xxh64 "; says old/model.safetensors wengert-xxh64
 code 0 train --model old --after 4u; says err "resuming after update 3"
 
-# a mean replaces weights and nothing else
-for file in config.yml vocab.txt progress.json; do
-    code 3 average model/$file model/model.safetensors; says err "model/$file: "; says err "OUTPUT replaces weights only"
-done
-for file in model.safetensors optimizer.safetensors; do
-    code 2 average model/$file copy/model.safetensors; says err "model/$file: a training has saved it there"
-done
-ln -s kept.safetensors link; echo kept >kept.safetensors
-code 4 average link model/model.safetensors; says err "link: expected a regular file to replace"
-says kept.safetensors kept
-code 0 info model
-
 # a training that diverges before its first checkpoint does not speak of others
 code 1 train --model wild --overwrite --config small.yml --after 1000u --save-freq 0 --learn-rate 1e30 --lr-warmup 0
 says err "training stopped; nothing was saved yet"
@@ -248,49 +236,6 @@ at=$(ls full/checkpoints | sed -n 's/^model-0*\([1-9][0-9]*\).*/\1/p' | sort -n 
 holds "exit code" $? -eq 4
 says err "File too large"; says err "the checkpoint of update $at is intact; the run resumes from it"
 code 0 train --model full --after $((at + 1))u --save-freq 1u; says err "resuming after update $at"
-
-# results do not overwrite what they come from, nor a model
-mkdir kept; cp -r model kept/model
-"$wengert" export model kept/onnx >out 2>err
-printf 'wengert-graph 1\n%%x = input(dtype=f32, shape=[2], name="x")\noutput %%x\n' >kept/own.wg
-cp -r kept as_it_was
-checkpoint=checkpoints/$(ls kept/model/checkpoints | grep '^model' | head -1)
-for picture in --svg --png --html --dot=-o; do
-    for file in model.safetensors $checkpoint config.yml vocab.txt progress.json metrics.jsonl; do
-        case $picture in --dot=-o) option="--dot -o" ;; *) option=$picture ;; esac
-        code 2 graph mlp $option kept/model/$file; says err "kept/model/$file: there is a file already"
-    done
-done
-code 2 graph kept/own.wg --svg kept/own.wg; says err "would overwrite the input"
-code 2 export kept/own.wg kept/own.wg; says err "would overwrite the input"
-code 2 export mlp kept/model/model.safetensors; says err "there is a file already, weights"
-code 2 evaluate --model model input input --output kept/model/config.yml; says err "of a model's folder"
-code 2 diff mlp --backends cpu,simd --svg kept/model/vocab.txt; says err "of a model's folder"
-code 2 onnx kept/onnx/encoder.onnx --svg kept/onnx/encoder.onnx; says err "would overwrite the input"
-code 2 export --to torch model kept/model; says err "kept/model: it has a file "; says err "that no export has written"
-code 2 translate --model model --attention-plot kept/model/progress.svg; says err "kept/model/progress.json: there is"
-for file in model.safetensors config.yml vocab.txt progress.json; do
-    code 2 export mlp initial.onnx --training-step --initial kept/model/$file; says err "$file: there is a file already"
-done
-code 2 export mlp initial.onnx --training-step --initial initial.onnx; says err "needs a file of its own"
-code 2 export kept/own.wg initial.onnx --weights kept/model/model.safetensors --training-step \
-    --initial kept/model/model.safetensors; says err "would overwrite the input"
-code 4 export mlp initial.onnx --training-step --initial none/initial; says err "none/initial: cannot be written"
-holds "no model without its initial values" ! -e initial.onnx
-holds "what was kept" -z "$(diff -r kept as_it_was)"
-rm -rf exported; mkdir exported; echo mine >exported/model.json
-code 2 export model exported; says err "exported: it has a file model.json that no export has written"
-says exported/model.json mine
-rm exported/model.json; code 0 export model exported; code 0 export model exported
-rm -rf exported; mkdir exported; echo mine >exported/vocab.txt
-code 2 export --to torch model exported; says err "exported: it has a file vocab.txt that no export has written"
-rm exported/vocab.txt; code 0 export --to torch model exported; code 0 export --to torch model exported
-code 0 graph mlp --svg model/mlp.svg; code 0 graph mlp --svg model/mlp.svg
-rm -rf kept as_it_was exported model/mlp.svg
-
-cp input source
-code 2 evaluate --model model source target --output source; says err "source: the output would overwrite the input"
-holds "the source" -z "$(diff input source)"
 
 # a folder that is renamed or removed while it trains is not made anew
 for how in "mv gone went" "rm -rf gone"; do

@@ -1,0 +1,154 @@
+#!/bin/sh
+# test_cli_outputs.sh WENGERT CC: what commands write replaces nothing that they read and nothing that could not be made
+# again, under whatever name it is reached.
+wengert=$1 cc=$2
+. "$(dirname "$0")/checks.sh"
+export OMP_NUM_THREADS=1
+cat >small.yml <<'END_OF_SETTINGS'
+vocab-kind: chars
+numbers: 200
+d-model: 8
+d-ff: 8
+heads: 2
+encoder-layers: 1
+decoder-layers: 1
+mini-batch-words: 1024
+valid-freq: 0
+save-freq: 1u
+disp-freq: 0
+threads: 1
+END_OF_SETTINGS
+code 0 train --config small.yml --model model --after 3u
+code 0 train --config small.yml --model model --after 4u # which makes a checkpoint
+printf 'forty-two\nseven\n' >input
+printf 'zweiundvierzig\nsieben\n' >target
+
+# results do not overwrite what they come from, nor a model
+mkdir kept; cp -r model kept/model
+"$wengert" export model kept/onnx >out 2>err
+printf 'wengert-graph 1\n%%x = input(dtype=f32, shape=[2], name="x")\noutput %%x\n' >kept/own.wg
+cp -r kept as_it_was
+checkpoint=checkpoints/$(ls kept/model/checkpoints | grep '^model' | head -1)
+for picture in --svg --png --html --dot=-o; do
+    for file in model.safetensors $checkpoint config.yml vocab.txt progress.json metrics.jsonl; do
+        case $picture in --dot=-o) option="--dot -o" ;; *) option=$picture ;; esac
+        code 2 graph mlp $option kept/model/$file; says err "kept/model/$file: there is a file already"
+    done
+done
+code 2 graph kept/own.wg --svg kept/own.wg; says err "would overwrite the input"
+code 2 export kept/own.wg kept/own.wg; says err "would overwrite the input"
+code 2 export mlp kept/model/model.safetensors; says err "there is a file already, weights"
+code 2 evaluate --model model input input --output kept/model/config.yml; says err "of a model's folder"
+code 2 diff mlp --backends cpu,simd --svg kept/model/vocab.txt; says err "of a model's folder"
+code 2 onnx kept/onnx/encoder.onnx --svg kept/onnx/encoder.onnx; says err "would overwrite the input"
+code 2 export --to torch model kept/model; says err "kept/model: it has a file "; says err "that no export has written"
+code 2 translate --model model --attention-plot kept/model/progress.svg; says err "kept/model/progress.json: there is"
+for file in model.safetensors config.yml vocab.txt progress.json; do
+    code 2 export mlp initial.onnx --training-step --initial kept/model/$file; says err "$file: there is a file already"
+done
+code 2 export mlp initial.onnx --training-step --initial initial.onnx; says err "two outputs would be this file"
+code 2 export kept/own.wg initial.onnx --weights kept/model/model.safetensors --training-step \
+    --initial kept/model/model.safetensors; says err "would overwrite the input"
+code 4 export mlp initial.onnx --training-step --initial none/initial; says err "none/initial: cannot be written"
+holds "no model without its initial values" ! -e initial.onnx
+holds "what was kept" -z "$(diff -r kept as_it_was)"
+rm -rf exported; mkdir exported; echo mine >exported/model.json
+code 2 export model exported; says err "exported: it has a file model.json that no export has written"
+says exported/model.json mine
+rm exported/model.json; code 0 export model exported; code 0 export model exported
+rm -rf exported; mkdir exported; echo mine >exported/vocab.txt
+code 2 export --to torch model exported; says err "exported: it has a file vocab.txt that no export has written"
+rm exported/vocab.txt; code 0 export --to torch model exported; code 0 export --to torch model exported
+code 0 graph mlp --svg model/mlp.svg; code 0 graph mlp --svg model/mlp.svg
+rm -rf exported model/mlp.svg
+
+cp input source
+code 2 evaluate --model model source target --output source; says err "source: the output would overwrite the input"
+holds "the source" -z "$(diff input source)"
+
+
+# under another name: by a link, or outside the folder
+cp model/vocab.txt words; cp model/metrics.jsonl log; sed 1d model/config.yml >settings
+for file in vocab.txt metrics.jsonl config.yml progress.json model.safetensors; do
+    ln -s kept/model/$file soft; ln kept/model/$file hard
+    for link in soft hard; do
+        code 2 graph mlp -o $link; says err "$link: there is a file already"
+        code 2 evaluate --model model input target --output $link; says err "$link: there is a file already"
+    done
+    rm soft hard
+done
+for file in words=vocabulary log=metrics settings=settings; do
+    cp ${file%=*} before
+    code 2 graph mlp -o ${file%=*}; says err "${file#*=}"; holds "${file%=*}" -z "$(diff before ${file%=*})"
+done
+
+# what is neither text nor a picture: weights that a model of ONNX keeps beside it, a shared object, packed text
+printf '\010\001\374\002weights' >weights.bin
+gzip -c input >input.gz
+checks=$((checks + 1))
+echo 'int nothing;' >object.c
+$cc -shared -fPIC -o object.so object.c 2>err || fail "object.so is not built"
+for file in weights.bin input.gz object.so; do
+    cp $file before
+    code 2 graph kept/onnx/encoder.onnx -o $file; says err "neither text nor a picture"
+    code 2 onnx kept/onnx/encoder.onnx --svg $file; says err "neither text nor a picture"
+    code 2 diff mlp --backends cpu,simd --svg $file; says err "neither text nor a picture"
+    code 2 graph mlp -o $file; says err "neither text nor a picture"
+    code 2 export mlp $file; says err "neither text nor a model of ONNX"
+    holds "$file" -z "$(cmp before $file 2>&1)"
+done
+code 2 graph mlp -o kept/onnx/encoder.onnx; says err "neither text nor a picture"
+code 0 export mlp mlp.onnx; code 0 export mlp mlp.onnx --training-step
+holds "a model of ONNX is replaced by one" "$(wc -c <mlp.onnx)" -gt 100
+printf '\211PNG\r\n\032\n\0\0' >mlp.svg
+code 0 graph mlp --svg mlp.svg; code 0 graph mlp --svg mlp.svg; code 0 graph mlp -o mlp.svg
+
+# what a command reads, and two outputs that are one file
+code 2 evaluate --model model --config settings input target --output settings; says err "overwrite the input settings"
+echo 'beam-size: 2' >own.yml
+code 2 evaluate --model model --config own.yml input target --output own.yml; says err "overwrite the input own.yml"
+cp own.yml own.json
+code 2 translate --model model --config own.json --attention-plot own.svg; says err "overwrite the input own.json"
+echo '<svg/>' >in.svg; echo '[]' >in.json
+for file in in.svg in.json; do
+    checks=$((checks + 1))
+    "$wengert" translate --model model --attention-plot in.svg <$file >out 2>err && fail "$file is read and replaced"
+    says err "$file: the output would overwrite standard input"
+done
+holds "they are as they were" "$(cat in.svg in.json)" = "<svg/>
+[]"
+ln in.svg same.svg
+code 2 graph mlp -o q.svg --svg q.svg; says err "q.svg: two outputs would be this file"
+code 2 graph mlp -o q.svg --svg ./q.svg; says err "./q.svg: two outputs would be this file"
+code 2 graph mlp --png in.svg --svg same.svg; says err ": two outputs would be this file"
+holds "nothing is left of it" ! -e q.svg
+checks=$((checks + 1))
+"$wengert" graph mlp --print --svg out >out 2>err && fail "a picture replaces what is printed"
+says err "out: the output would overwrite standard output"
+code 2 graph mlp -o none/; says err "'none/': expected the name of a file to write, got that of a folder"
+code 2 graph mlp -o ''; says err "'': expected the name of a file to write, got an empty one"
+code 4 graph mlp -o kept; says err "kept: cannot be written: Is a directory"
+code 0 graph mlp --svg kept/model/vocab.svg; code 0 graph mlp --svg kept/model/vocab.svg; rm kept/model/vocab.svg
+
+# a mean replaces a mean
+code 0 average mean.safetensors model/model.safetensors; code 0 average mean.safetensors model/model.safetensors
+code 0 average again.safetensors mean.safetensors mean.safetensors
+code 0 average again.safetensors mean.safetensors kept/model/model.safetensors
+code 0 average again.safetensors kept/model/model.safetensors
+for file in config.yml vocab.txt progress.json; do
+    code 3 average kept/model/$file model/model.safetensors; says err "kept/model/$file: "
+    says err "OUTPUT, which comes first, replaces only a mean"
+done
+cp model/model.safetensors kept/model/average.safetensors; cp model/model.safetensors kept/model/best-bleu.safetensors
+cp -r kept/model/*-*.safetensors kept/model/average.safetensors as_it_was/model
+for file in model.safetensors optimizer.safetensors average.safetensors best-bleu.safetensors $checkpoint; do
+    code 2 average kept/model/$file model/model.safetensors; says err "kept/model/$file: weights, but no mean"
+done
+code 2 average --last 1 kept/model/$checkpoint model; says err "weights, but no mean"
+ln -s kept.safetensors link; echo kept >kept.safetensors
+code 4 average link model/model.safetensors; says err "link: expected a regular file to replace"
+says kept.safetensors kept
+holds "what was kept" -z "$(diff -r kept as_it_was)"
+code 0 info model
+
+finish 250
