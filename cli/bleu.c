@@ -1,12 +1,14 @@
 /* wengert bleu: scores translations against references, as sacreBLEU does. */
-#include "graph/grow.h"
 #include "cli/cli.h"
 #include "cli/values.h"
+#include "graph/grow.h"
+#include "text/internal.h"
 #include "wengert/text/bleu.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { SMOOTH = 1000, SMOOTH_VALUE, CHRF, WORD_ORDER, BLANKS, SCORE_ONLY, WIDTH };
 
@@ -120,43 +122,61 @@ static void free_lines(lines *l)
     free(l->line);
 }
 
-/* Takes an allocated line without its end.  A NUL byte becomes a byte that is not UTF-8 either. */
-static bool add_line(lines *l, char *line, size_t size)
+/* A copy of a line.  A NUL byte becomes a byte that is not UTF-8 either. */
+static bool add_line(lines *l, const wgi_slice *text)
 {
-    if (!WGI_RESERVE(l->line, l->room, l->n + 1))
+    char *line = WGI_RESERVE(l->line, l->room, l->n + 1) ? malloc(text->size + 1) : NULL;
+    if (!line)
         return false;
-    if (size && line[size - 1] == '\n')
-        line[--size] = '\0';
-    if (size && line[size - 1] == '\r')
-        line[--size] = '\0';
-    for (char *nul; (nul = memchr(line, '\0', size));)
+    memcpy(line, text->text, text->size);
+    line[text->size] = '\0';
+    for (char *nul; (nul = memchr(line, '\0', text->size));)
         *nul = '\xff';
     l->line[l->n++] = line;
     return true;
 }
 
-static int read_lines(lines *l, const char *path)
+/* What comes through a pipe, or from standard input if path is NULL. */
+static int read_stream(wgi_text *out, const char *path)
 {
-    FILE *f = path ? fopen(path, "rb") : stdin;
-    int code = f ? EXIT_OK : EXIT_IO;
-    while (code == EXIT_OK) {
-        char *line = NULL;
-        size_t room = 0;
-        errno = 0;
-        ssize_t size = getline(&line, &room, f);
-        if (size >= 0 && add_line(l, line, (size_t)size))
-            continue;
-        free(line);
-        if (size < 0 && !ferror(f) && errno != ENOMEM)
-            break;
-        code = ferror(f) ? EXIT_IO : EXIT_RUN;
-        errno = ferror(f) ? errno : ENOMEM;
-    }
+    enum { PIECE = 1 << 16 };
+    const char *name = path ? path : "standard input";
+    bool has_room = true;
+    errno = 0;
+    FILE *f = path ? fopen(path, "rbe") : stdin;
+    for (size_t room = 0; f && !feof(f) && !ferror(f) && has_room;)
+        if ((has_room = WGI_RESERVE(out->bytes, room, out->size + PIECE)))
+            out->size += fread(out->bytes + out->size, 1, PIECE, f);
+    int code = !has_room ? EXIT_RUN : !f || ferror(f) ? EXIT_IO : EXIT_OK;
     if (code != EXIT_OK)
-        complain("%s: %s", path ? path : "standard input", strerror(errno));
+        complain("%s: %s", name, strerror(has_room ? errno : ENOMEM));
     if (f && path)
         fclose(f);
+    if (code == EXIT_OK && out->size > 1 && memcmp(out->bytes, "\x1f\x8b", 2) == 0) {
+        complain("%s: expected plain text, got gzip; unpack it, or give a file", name);
+        code = EXIT_DATA;
+    }
     return code;
+}
+
+static int read_lines(lines *l, const char *path)
+{
+    struct stat s;
+    wg_error error = {.status = WG_OK};
+    wgi_text text = {0};
+    bool is_file = path && stat(path, &s) == 0 && S_ISREG(s.st_mode), has_room = true;
+    int code =
+        is_file ? exit_code(wgi_text_read_all(&text, path, &error)) : read_stream(&text, path);
+    if (is_file)
+        complain_error(&error);
+    wgi_slice rest = {text.bytes, text.size}, line;
+    while (code == EXIT_OK && has_room && wgi_next_line(&rest, &line))
+        has_room = add_line(l, &line);
+    free(text.bytes);
+    if (has_room)
+        return code;
+    complain("%s: out of memory", path ? path : "standard input");
+    return EXIT_RUN;
 }
 
 /* ---- scores ---------------------------------------------------------------------------------- */

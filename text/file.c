@@ -104,14 +104,20 @@ static wg_status read_gzip(wgi_text *out, int fd, size_t size, const char *path,
 
 /* ---- either ---------------------------------------------------------------------------------- */
 
-static wg_status read_plain(wgi_text *out, int fd, const char *path, wg_error *error)
+static wg_status read_plain(wgi_text *out, int fd, size_t size, const char *path, wg_error *error)
 {
     for (size_t room = 0;;) {
         if (!WGI_RESERVE(out->bytes, room, out->size + PIECE))
             return no_room(room, path, error);
         ssize_t n = wgi_file_read_on(fd, out->bytes + out->size, PIECE);
-        if (n <= 0)
-            return n == 0 ? WG_OK : wgi_error_errno(error, path, "read");
+        if (n < 0)
+            return wgi_error_errno(error, path, "read");
+        if (n == 0)
+            return out->size >= size ? WG_OK
+                                     : wgi_error_file(error, WG_EIO, path,
+                                                      "it became shorter while it was read, %zu "
+                                                      "bytes instead of %zu",
+                                                      out->size, size);
         out->size += (size_t)n;
     }
 }
@@ -132,12 +138,11 @@ static wg_status read_either(wgi_text *out, int fd, size_t size, const char *pat
         return read_gzip(out, fd, size, path, error);
     return is_named_gzip(path)
                ? wgi_error_file(error, WG_EDATA, path, "named .gz, but it is not a gzip file")
-               : read_plain(out, fd, path, error);
+               : read_plain(out, fd, size, path, error);
 }
 
-wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error)
+wg_status wgi_text_read_all(wgi_text *out, const char *path, wg_error *error)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* U+FEFF */
     int fd;
     size_t size;
     *out = (wgi_text){0};
@@ -149,8 +154,15 @@ wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error)
     if (status != WG_OK) {
         free(out->bytes);
         *out = (wgi_text){0};
-    } else if (out->size >= 3 && memcmp(out->bytes, mark, 3) == 0) {
-        memmove(out->bytes, out->bytes + 3, out->size -= 3);
     }
+    return status;
+}
+
+wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* U+FEFF */
+    wg_status status = wgi_text_read_all(out, path, error);
+    if (status == WG_OK && out->size >= 3 && memcmp(out->bytes, mark, 3) == 0)
+        memmove(out->bytes, out->bytes + 3, out->size -= 3);
     return status;
 }

@@ -41,4 +41,15 @@ has_line err "wengert: empty: expected 3 lines, as many as there are translation
 code 4 bleu ref1 -i nowhere;                                            says err "nowhere: No such file"
 code 4 bleu . -i hyp;                                                   says err "Is a directory"
 
-finish 36
+# packed files, also as they come through a pipe
+for file in hyp ref1 ref2; do gzip -c $file >$file.gz; done
+code 0 bleu ref1.gz ref2.gz -i hyp.gz --score-only --width 6;           has_line out 48.530827
+head -c 40 ref1.gz >cut.gz; cp ref1 plain.gz
+code 3 bleu cut.gz -i hyp;                                              says err "cut.gz: gzip: unexpected end of file"
+code 3 bleu plain.gz -i hyp;                                            says err "plain.gz: named .gz, but it is not"
+cp hyp.gz input
+code 3 bleu ref1;                                                       says err "standard input: expected plain text, got gzip"
+mkfifo pipe; cat ref1 >pipe &
+code 0 bleu pipe ref2 -i hyp --score-only --width 6;                    has_line out 48.530827
+
+finish 46

@@ -13,6 +13,8 @@ static wg_error error;
 /* ---- reads that fail ------------------------------------------------------------------------- */
 
 static int fails_in; /* the read that fails, the next is 1; 0: none */
+static const char
+    *cut_path; /* this file becomes empty after the first bytes are read; NULL: none */
 
 ssize_t __real_pread(int fd, void *bytes, size_t size, off_t offset);
 ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t offset);
@@ -22,7 +24,11 @@ ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t offset)
         errno = EIO;
         return -1;
     }
-    return __real_pread(fd, bytes, size, offset);
+    ssize_t got = __real_pread(fd, bytes, size, offset);
+    if (cut_path)
+        assert_int_equal(truncate(cut_path, 0), 0);
+    cut_path = NULL;
+    return got;
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -95,6 +101,27 @@ static void cut_where_a_piece_is_full(void **state)
     }
 }
 
+/* What is left is not all of the text. */
+static void shorter_while_it_is_read(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"text", "text.gz"};
+    for (int i = 0; i < 2; i++) {
+        wgi_text read;
+        if (i == 0)
+            write_text(names[i], "one\ntwo\n");
+        const char *path = i == 0 ? path_of(names[i]) : write_stored();
+        cut_path = path;
+        wg_status status = wgi_text_read(&read, path, &error);
+        check_that((status == WG_EIO || (i == 1 && status == WG_EDATA)) && !read.bytes,
+                   "%s: %s: %s", path, wg_status_text(status), error.text);
+        if (i == 0)
+            check_that(strstr(error.text, "text: it became shorter while it was read, 0 bytes "
+                                          "instead of 8"),
+                       "%s", error.text);
+    }
+}
+
 static void a_short_name(void **state)
 {
     (void)state;
@@ -116,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_read_fails),
         cmocka_unit_test(cut_where_a_piece_is_full),
+        cmocka_unit_test(shorter_while_it_is_read),
         cmocka_unit_test(a_short_name),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
