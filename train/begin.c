@@ -257,6 +257,19 @@ static wg_status check_metrics(wg_trainer *t)
     return status;
 }
 
+/* What the task has of its own, such as vocabularies, before tensors whose shapes depend on it. */
+static wg_status check_pretrained(wg_trainer *t)
+{
+    wg_safetensors *f;
+    if (!t->task.check_pretrained)
+        return WG_OK;
+    wg_status status = wg_safetensors_open(&f, t->options.pretrained, &t->error);
+    if (status == WG_OK)
+        status = t->task.check_pretrained(t->task.context, t, f);
+    wg_safetensors_close(f);
+    return status;
+}
+
 /* Fills the parameters from the file of weights, and starts their averages there. */
 static wg_status load_pretrained(wg_trainer *t)
 {
@@ -264,9 +277,9 @@ static wg_status load_pretrained(wg_trainer *t)
     const wg_weights_options parameters = {.parameters_only = true};
     wg_load_report report;
     wg_error *error = &t->error;
-    wg_status status = wg_store_load_weights(t->store, path, &parameters, &report, error);
-    if (status == WG_OK && t->task.check_pretrained)
-        status = t->task.check_pretrained(t->task.context, t);
+    wg_status status = check_pretrained(t);
+    if (status == WG_OK)
+        status = wg_store_load_weights(t->store, path, &parameters, &report, error);
     for (size_t i = 0; i < wg_store_count(t->store) && status == WG_OK; i++)
         status = wgi_check_finite(wg_store_at(t->store, i), 1, WG_ENONFINITE, path, error);
     if (status != WG_OK)
@@ -313,8 +326,7 @@ static wg_status check_position(wg_trainer *t)
     return WG_OK;
 }
 
-/* What the task has of its own, such as vocabularies, before tensors whose shapes depend on it.  If
- * progress.json cannot be read, loading says so. */
+/* The same on resuming.  If progress.json cannot be read, loading says so. */
 static wg_status check_task(wg_trainer *t)
 {
     wg_error unread;

@@ -1,6 +1,7 @@
 /* The loop: updates, and what is due after them. */
 #include "train/trainer.h"
 #include "files/read.h"
+#include "train/checkpoint_files.h"
 #include "train/stop.h"
 #include "graph/error.h"
 #include "graph/flag.h"
@@ -263,20 +264,6 @@ static wg_status update(wg_trainer *t)
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-/* `status` of writing to the folder.  Where the folder is gone, the message says so, rather than
- * which of its files could not be written; otherwise, what is left of the run. */
-static wg_status blame_folder(wg_trainer *t, wg_status status)
-{
-    if (status == WG_OK)
-        return WG_OK;
-    wg_status there = wgi_lock_check(&t->lock, t->options.folder, &t->error);
-    if (there != WG_OK || status != WG_EIO || t->saved < 0)
-        return there == WG_OK ? status : there;
-    return wgi_error_line(&t->error, status,
-                          "the checkpoint of update %" PRId64 " is intact; the run resumes from it",
-                          t->saved);
-}
-
 /* Saves the model if it is the best so far by that metric.  Called while parameters and averages
  * are swapped. */
 static wg_status rank(wg_trainer *t, wg_metric *m)
@@ -293,18 +280,7 @@ static wg_status rank(wg_trainer *t, wg_metric *m)
     }
     best->value = m->value;
     best->update = p->update;
-    const char *folder = t->options.folder;
-    if (!folder)
-        return WG_OK;
-    wg_status status = wgi_lock_check(&t->lock, folder, &t->error);
-    if (status != WG_OK)
-        return status;
-    char *path = wg_folder_path(folder, "best-%s.safetensors", m->name);
-    status = path
-                 ? wg_checkpoint_write_model(t->store, &t->task.files, path, &t->error)
-                 : wgi_error_file(&t->error, WG_ENOMEM, folder, "no memory to save the best model");
-    free(path);
-    return blame_folder(t, status);
+    return t->options.folder ? wgi_trainer_save_best(t, m->name) : WG_OK;
 }
 
 static wg_status no_metric(wg_trainer *t, const char *name)
@@ -418,47 +394,10 @@ wg_status wg_trainer_draw(wg_trainer *t, const char *path, const wg_picture_opti
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static wg_status write_checkpoint(wg_trainer *t, wg_checkpoint_reason reason)
-{
-    wg_status status = wgi_lock_check(&t->lock, t->options.folder, &t->error);
-    if (status == WG_OK)
-        status = wgi_report_saving(t);
-    wg_checkpoint_options files = t->task.files;
-    files.moments = t->shards.whole;
-    if (status == WG_OK)
-        status = wg_checkpoint_save(t->options.folder, t->store, &t->progress, &files, reason,
-                                    &t->error);
-    return blame_folder(t, status);
-}
-
-static wg_status save(wg_trainer *t, wg_checkpoint_reason reason)
-{
-    double start = wgi_seconds();
-    if (t->saved == t->progress.update || !t->saves)
-        return WG_OK;
-    wg_ranks_doing(t->options.ranks, "saving update %" PRId64, t->progress.update);
-    wg_status status = wgi_shards_share_averages(t);
-    if (status == WG_OK)
-        status = wgi_ranks_compare_state(t);
-    if (status == WG_OK)
-        status = wgi_shards_gather(t);
-    if (status == WG_OK)
-        status = wgi_agree(t, t->options.folder ? write_checkpoint(t, reason) : WG_OK);
-    wgi_shards_free_whole(&t->shards);
-    if (status != WG_OK)
-        return status;
-    t->saved = t->progress.update;
-    t->span.start += wgi_seconds() - start;
-    wgi_report_saved(t);
-    return WG_OK;
-}
-
 /* Whether the checkpoint of the last update is one that was due. */
 static wg_status was_due(wg_trainer *t, bool *due)
 {
-    char *path =
-        wg_folder_path(t->options.folder, WG_FOLDER_CHECKPOINTS "/model-%08" PRId64 ".safetensors",
-                       t->progress.update);
+    char *path = wgi_checkpoint_path(t->options.folder, WGI_FILE_MODEL, t->progress.update);
     wg_status status = path ? wgi_file_exists(path, due, &t->error)
                             : wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     free(path);
@@ -480,7 +419,7 @@ static wg_status validate_late(wg_trainer *t)
     if (status != WG_OK)
         return status;
     t->saved = -1;
-    return save(t, due ? WG_CHECKPOINT_DUE : WG_CHECKPOINT_STOPPED);
+    return wgi_trainer_save(t, due ? WG_CHECKPOINT_DUE : WG_CHECKPOINT_STOPPED);
 }
 
 /* An update and what is due after it. */
@@ -498,7 +437,7 @@ static wg_status advance(wg_trainer *t)
     if (status == WG_OK && t->valid.s.batches && due(o->validate, &before, &t->progress))
         status = validate(t);
     if (status == WG_OK && due(o->save, &before, &t->progress))
-        status = save(t, WG_CHECKPOINT_DUE);
+        status = wgi_trainer_save(t, WG_CHECKPOINT_DUE);
     return status;
 }
 
@@ -525,7 +464,7 @@ wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
     if (status == WG_OK || status == WG_ESTOPPED)
         status = wgi_shards_share_averages(t);
     if (status == WG_OK)
-        status = save(t, WG_CHECKPOINT_STOPPED);
+        status = wgi_trainer_save(t, WG_CHECKPOINT_STOPPED);
     note_request(t);
     t->stop = NULL;
     return status;

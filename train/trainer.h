@@ -29,14 +29,16 @@ typedef struct wgi_task {
     uint64_t vocabularies;       /* of wg_progress */
     /* In the order of calls.  The folder is locked: opens the data, and sets t->options. */
     wg_status (*open)(void *context, wg_trainer *t);
-    /* The weights of `pretrained` are in the store. */
-    wg_status (*check_pretrained)(void *context, wg_trainer *t);
+    /* t->options.pretrained has been opened as f. */
+    wg_status (*check_pretrained)(void *context, wg_trainer *t, const wg_safetensors *f);
     /* All is open: says what there is.  parameters: numbers in the model. */
     void (*note)(void *context, wg_trainer *t, int64_t parameters);
     /* t->progress was read from a checkpoint. */
     wg_status (*check_resumed)(void *context, wg_trainer *t);
     /* The run begins or goes on: writes what the folder must have. */
     wg_status (*save)(void *context, wg_trainer *t);
+    /* Before each checkpoint: writes again what of that is no longer there.  May be NULL. */
+    wg_status (*renew)(void *context, wg_trainer *t);
     /* Adds to the results of a validation; WG_ESTOPPED if *t->stop. */
     wg_status (*evaluate)(void *context, wg_trainer *t, wgi_means *m);
     void (*close)(void *context); /* also if `open` failed */
@@ -129,6 +131,13 @@ bool wgi_trainer_metric(const wg_trainer *t, size_t i, char name[WG_METRIC_NAME]
 /* Sets task.files for a run without a task: what may not change, and names of metrics. */
 void wgi_trainer_facts(wg_trainer *t);
 void wgi_trainer_names(wg_trainer *t);
+
+/* ---- save.c ---------------------------------------------------------------------------------- */
+
+/* Saves a checkpoint of the last update, unless there is one.  Called on all ranks. */
+wg_status wgi_trainer_save(wg_trainer *t, wg_checkpoint_reason reason);
+/* Saves the model as the best by that metric.  There is a folder. */
+wg_status wgi_trainer_save_best(wg_trainer *t, const char *metric);
 
 /* ---- report.c -------------------------------------------------------------------------------- */
 

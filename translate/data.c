@@ -140,7 +140,7 @@ static wg_status open_pairs(wgi_training_data *out, const wg_settings *s, wg_err
         status = get_vocabularies(out, s, &n, error);
     if (status == WG_OK)
         status = read_corpus(&out->train, s->train_sets, &n, &out->vocabularies, &options, error);
-    if (status == WG_OK && built_in)
+    if (status == WG_OK && built_in && !s->valid_sets[0])
         status = draw_numbers(&held_out, s, WG_NUMBERS_TO_TEST, error);
     if (status == WG_OK && (built_in || s->valid_sets[0]))
         status = read_corpus(&out->valid, s->valid_sets, &held_out, &out->vocabularies,

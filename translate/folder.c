@@ -258,18 +258,38 @@ static wg_status put_one(const wg_vocabulary *v, const char *folder, const char 
     return status;
 }
 
-wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, wg_error *error)
+/* The vocabulary with each stem, NULL: none. */
+static void by_stem(const wg_vocabulary *of[WG_COUNT(stems)], const wg_vocabularies *v)
 {
     bool joint = v->side[0] == v->side[1];
-    const wg_vocabulary *of[] = {[JOINT] = joint ? v->side[0] : NULL,
-                                 [SOURCE] = joint ? NULL : v->side[0],
-                                 [TARGET] = joint ? NULL : v->side[1]};
+    of[JOINT] = joint ? v->side[0] : NULL;
+    of[SOURCE] = joint ? NULL : v->side[0];
+    of[TARGET] = joint ? NULL : v->side[1];
+}
+
+wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, wg_error *error)
+{
+    const wg_vocabulary *of[WG_COUNT(stems)];
     wg_status status = WG_OK;
+    by_stem(of, v);
     for (int k = JOINT; k <= TARGET; k++)
         for (size_t i = 0; i < WG_COUNT(extensions) && status == WG_OK; i++) {
             bool this_one = of[k] && extension_of(of[k]) == extensions[i];
             status = put_one(this_one ? of[k] : NULL, folder, stems[k], extensions[i], error);
         }
+    return status;
+}
+
+wg_status wgi_vocabularies_saved(const wg_vocabularies *v, const char *folder, bool *saved,
+                                 wg_error *error)
+{
+    const wg_vocabulary *of[WG_COUNT(stems)];
+    wg_status status = WG_OK;
+    by_stem(of, v);
+    *saved = true;
+    for (int k = JOINT; k <= TARGET && status == WG_OK && *saved; k++)
+        if (of[k])
+            status = has_stem(saved, folder, stems[k], error);
     return status;
 }
 

@@ -7,6 +7,10 @@
 /* Writes config.yml, with a checksum in its first line, which wg_folder_settings verifies. */
 wg_status wgi_folder_write_settings(const char *folder, const wg_settings *s, wg_error *error);
 
+/* Whether the folder has the files that wg_vocabularies_save writes. */
+wg_status wgi_vocabularies_saved(const wg_vocabularies *v, const char *folder, bool *saved,
+                                 wg_error *error);
+
 /* Of both vocabularies, all that they are; never 0. */
 uint64_t wgi_vocabularies_hash(const wg_vocabularies *v);
 

@@ -122,7 +122,8 @@ static const wg_option table[] = {
     {"valid-sets",
      OPTION(PAIR, FILES, AGAIN, valid_sets),
      .min = 2, .max = 2, .default_value = "", .unit = "SOURCE TARGET",
-     .doc = "validation texts"},
+     .doc = "validation texts (default with the built-in corpus: 1000 pairs of it that training "
+            "does not see)"},
     {"train-set",
      OPTION(TEXT, FILES, AGAIN, train_set), .default_value = "", .unit = "FILE",
      .doc = "training text of a language model, one text per line, plain or .gz"},

@@ -112,12 +112,19 @@ static wg_status open_data(void *context, wg_trainer *t)
     return status;
 }
 
-static wg_status check_pretrained(void *context, wg_trainer *t)
+static wg_status check_pretrained(void *context, wg_trainer *t, const wg_safetensors *f)
 {
     const wgi_translation *m = context;
-    return wgi_vocabularies_check(&m->data.vocabularies, t->options.folder,
-                                  wg_store_note(t->store, WGI_NOTE_VOCABULARIES),
-                                  t->options.pretrained, &t->error);
+    const char *path = t->options.pretrained;
+    wg_status status =
+        wgi_vocabularies_check(&m->data.vocabularies, t->options.folder,
+                               wg_safetensors_note(f, WGI_NOTE_VOCABULARIES), path, &t->error);
+    if (status != WG_EDATA || m->data.of_folder)
+        return status;
+    return wgi_error_set(&t->error, status,
+                         "%s: these weights were trained with another vocabulary than %s; give "
+                         "theirs by --vocabs",
+                         path, m->settings.vocabs[0] ? "that of --vocabs" : "the one made here");
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */
@@ -180,6 +187,15 @@ static wg_status check_resumed(void *context, wg_trainer *t)
                                 "was a file vocab.* changed or damaged?");
 }
 
+static wg_status write_settings(wgi_translation *m, wg_trainer *t)
+{
+    const bool quiet = m->settings.quiet;
+    m->settings.quiet = false; /* not to silence the warnings of whoever uses the model */
+    wg_status status = wgi_folder_write_settings(m->settings.model, &m->settings, &t->error);
+    m->settings.quiet = quiet;
+    return status;
+}
+
 /* Saves new vocabularies, and the settings. */
 static wg_status save(void *context, wg_trainer *t)
 {
@@ -190,13 +206,30 @@ static wg_status save(void *context, wg_trainer *t)
     free(s->pretrained);
     s->pretrained = NULL;
     t->options.pretrained = NULL;
-    const bool quiet = s->quiet;
-    s->quiet = false; /* nor silence the warnings of whoever uses the model */
     if (!m->data.of_folder)
         status = wg_vocabularies_save(&m->data.vocabularies, s->model, &t->error);
+    return status == WG_OK ? write_settings(m, t) : status;
+}
+
+/* Without these, no one could use what is saved. */
+static wg_status renew(void *context, wg_trainer *t)
+{
+    wgi_translation *m = context;
+    const char *folder = m->settings.model;
+    bool has_settings, has_vocabularies = true;
+    wg_status status = wg_folder_has(folder, WG_FILE_CONFIG, &has_settings, &t->error);
     if (status == WG_OK)
-        status = wgi_folder_write_settings(s->model, s, &t->error);
-    s->quiet = quiet;
+        status =
+            wgi_vocabularies_saved(&m->data.vocabularies, folder, &has_vocabularies, &t->error);
+    if (status == WG_OK && !has_vocabularies)
+        status = wg_vocabularies_save(&m->data.vocabularies, folder, &t->error);
+    if (status == WG_OK && !has_settings)
+        status = write_settings(m, t);
+    if (status == WG_OK && (!has_settings || !has_vocabularies))
+        wgi_report_note(t, "%s: %s removed during training, and written again", folder,
+                        has_vocabularies ? WG_FILE_CONFIG " was"
+                        : has_settings   ? "vocabularies were"
+                                         : WG_FILE_CONFIG " and vocabularies were");
     return status;
 }
 
@@ -283,6 +316,7 @@ wg_status wg_translation_trainer_on(wg_trainer **out, const wg_settings *setting
         .note = note,
         .check_resumed = check_resumed,
         .save = save,
+        .renew = renew,
         .evaluate = evaluate,
         .close = close_all};
     wg_trainer_options o = {.folder = s->model, .overwrite = s->overwrite, .ranks = ranks};

@@ -168,14 +168,18 @@ for average in 0 0.1; do
     says err "start has begun: --pretrained-model is not read again"; says err "resuming after update 2"
     says start/config.yml 'pretrained-model: "" '
 done
+sed '$d' model/vocab.txt >words.txt
 code 0 train --config small.yml --model fresh --after 1u --vocabs model/vocab.txt --pretrained-model model/model.safetensors
 code 3 train --config small.yml --model other --vocabs model/vocab.txt --d-ff 16 --pretrained-model model/model.safetensors
 says err "model/model.safetensors: tensor encoder/layer0/ff/inner/weight: expected F32 [16,8], got F32 [8,8]"
 code 3 train --config small.yml --model other --numbers 250 --vocab-kind words --pretrained-model model/model.safetensors
+says err "trained with another vocabulary than the one made here; give theirs by --vocabs"
+code 3 train --config small.yml --model other --vocabs words.txt --pretrained-model model/model.safetensors
+says err "trained with another vocabulary than that of --vocabs; give theirs by --vocabs"
 code 4 train --config small.yml --model other --pretrained-model nothing.safetensors; says err "nothing.safetensors: open"
 [ -z "$python" ] || code 1 train --config small.yml --model other --vocabs model/vocab.txt --pretrained-model nan/model.safetensors
 code 3 train --config small.yml --model other --vocabs hurt/vocab.txt --pretrained-model model/model.safetensors
-says err "its vocabulary is not the one that model/model.safetensors was trained with"
+says err "trained with another vocabulary than that of --vocabs"
 holds "what failed left no folder" ! -e other
 
 code 0 train --model copy --after 1u --overwrite; says err "update 1: saved"
@@ -237,23 +241,61 @@ holds "exit code" $? -eq 4
 says err "File too large"; says err "the checkpoint of update $at is intact; the run resumes from it"
 code 0 train --model full --after $((at + 1))u --save-freq 1u; says err "resuming after update $at"
 
-# a folder that is renamed or removed while it trains is not made anew
-for how in "mv gone went" "rm -rf gone"; do
-    rm -rf gone went
-    "$wengert" train --config small.yml --model gone --after 1000000u --save-freq 1u >out 2>err &
-    child=$!
+# until TEXT: waits, at most ten seconds, until the training has said that
+until_says() {
     for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        grep -q "update 3: saved" err && break
+        grep -q "$1" err && break
         sleep 0.5
     done
-    kill -STOP $child # anywhere: most of the time it saves
-    $how
+}
+
+# meanwhile FOLDER COMMAND: a training in the folder is held, anywhere, which most of the time is where it saves, while
+# the command runs
+meanwhile() {
+    rm -rf $1
+    "$wengert" train --config small.yml --model $1 --after 1000000u --save-freq 1u >out 2>err &
+    child=$!
+    until_says "update 3: saved"
+    kill -STOP $child
+    eval "$2"
     kill -CONT $child
+}
+
+# a folder that is renamed or removed while it trains is not made anew
+for how in "mv gone went" "rm -rf gone"; do
+    rm -rf went
+    meanwhile gone "$how"
     wait $child
     holds "exit code after $how" $? -eq 4
     holds "no folder after $how" ! -e gone
     says err "gone: it was renamed or removed while this process trained in it"
 done
+
+# what a model needs beside its weights is written again if it is removed while it trains
+for what in config.yml vocab.txt "config.yml kept/vocab.txt"; do
+    meanwhile kept "rm kept/$what"
+    until_says "written again"
+    kill $child; wait $child
+    says err "removed during training, and written again"
+    code 0 translate --model kept
+    code 0 info kept
+done
+
+# checkpoints/ becomes a link while it trains: nothing is written or removed where it leads
+mkdir elsewhere; echo mine >elsewhere/model-00000001.safetensors; cp -r elsewhere as_it_was
+meanwhile linked "mv linked/checkpoints moved; ln -s ../elsewhere linked/checkpoints"
+wait $child; holds "exit code" $? -eq 4
+says err "linked/checkpoints"
+holds "what is elsewhere" -z "$(diff -r elsewhere as_it_was)"
+
+# a checkpoint that is complete, but not made the folder's own, is what the run resumes from
+meanwhile blocked "rm blocked/model.safetensors; mkdir -p blocked/model.safetensors/inside"
+wait $child; holds "exit code" $? -eq 4
+at=$(sed -n 's/^the checkpoint of update \([0-9]*\) is intact; the run resumes from it$/\1/p' err)
+[ -n "$at" ] || at=none
+rm -r blocked/model.safetensors
+"$wengert" train --model blocked --after 1u >out 2>err
+says err "resuming after update $at"
 
 # a copy by hard links is a run of its own
 rm -rf original linked; cp -r model original; cp -rl original linked

@@ -237,6 +237,10 @@ code 0 score --model parts --config many.yml --threads 1 source target; holds "s
 code 0 evaluate $model --config many.yml source target
 code 0 evaluate $model --bleu-tokenizer none --lowercase source target; says out "case:lc"; says out "tok:none"
 
+# the built-in corpus with validation texts of one's own
+code 0 train --config small.yml --model parted --after 1u --valid-freq 1u --valid-sets source target
+says err " $(lines source) validation pairs"
+
 # averaging
 code 0 train --config small.yml --model kept --after 6u --save-freq 2u --keep 3 --quiet
 code 0 average --last 3 mean.safetensors kept; holds "files" "$(lines err)" -eq 3
