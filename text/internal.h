@@ -16,8 +16,8 @@ typedef struct wgi_text {
     size_t size;
 } wgi_text;
 
-/* A whole regular file, plain or gzip.  A directory, pipe or device, and a file that becomes shorter
- * meanwhile, are WG_EIO; a damaged or truncated gzip, and a file named .gz that is none,
+/* A whole regular file, plain or gzip.  A directory, pipe or device, and a file that becomes
+ * shorter meanwhile, are WG_EIO; a damaged or truncated gzip, and a file named .gz that is none,
  * WG_EDATA. */
 wg_status wgi_text_read_all(wgi_text *out, const char *path, wg_error *error);
 /* The same without its byte-order mark. */
