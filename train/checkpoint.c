@@ -165,8 +165,8 @@ static wg_status save_group(const char *folder, const wg_store *store, wg_progre
     wg_tensor *list = collect(store, o, g, &n);
     char *path = wgi_checkpoint_path(folder, which == MODEL && stopped ? WGI_FILE_STOPPED : g->kind,
                                      p->update);
-    wg_status status = list && path ? wgi_checkpoint_check_place(folder, error)
-                                    : no_memory(folder, "save", error);
+    wg_status status =
+        list && path ? wgi_checkpoint_check_place(folder, error) : no_memory(folder, "save", error);
     p->files[which] = 0;
     if (status == WG_OK && n)
         status = write_group(g, list, n, o, path, &p->files[which], error);
