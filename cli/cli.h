@@ -65,9 +65,9 @@ typedef struct result_file {
 } result_file;
 
 /** Checks, before the work, that the outputs can be written; what is there stays.  Complains and
- * returns EXIT_USAGE if one of them would overwrite another, an input (NULL: none), standard input
- * or output, a file of a model, or one that is neither text, a picture nor what it is to be;
- * EXIT_IO if it cannot be written. */
+ * returns EXIT_USAGE if one of them would overwrite another, an input (NULL: none), standard input,
+ * a file of a model, or one that is neither text, a picture nor what it is to be; EXIT_IO if it
+ * cannot be written. */
 int check_outputs(const result_file *outputs, size_t n, const char *const *inputs, size_t n_inputs);
 /** Checks that the file can be written, whatever is there. */
 int check_writable(const char *path);

@@ -157,20 +157,19 @@ static bool are_one(const char *a, const char *b)
            stat_folder(a, &s) && stat_folder(b, &t) && is_same(&s, &t);
 }
 
-static int check_stream(const char *path, int fd, const char *what)
+static int check_standard_input(const char *path)
 {
     struct stat s, t;
-    if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || stat(path, &t) != 0 || !is_same(&s, &t))
+    if (fstat(STDIN_FILENO, &s) != 0 || !S_ISREG(s.st_mode) || stat(path, &t) != 0 ||
+        !is_same(&s, &t))
         return EXIT_OK;
-    complain("%s: the output would overwrite %s", path, what);
+    complain("%s: the output would overwrite standard input", path);
     return EXIT_USAGE;
 }
 
 static int check_inputs(const char *path, const char *const *inputs, size_t n)
 {
-    int code = check_stream(path, STDIN_FILENO, "standard input");
-    if (code == EXIT_OK)
-        code = check_stream(path, STDOUT_FILENO, "standard output");
+    int code = check_standard_input(path);
     for (size_t i = 0; i < n && code == EXIT_OK; i++)
         if (inputs[i] && access(path, F_OK) == 0 && are_one(path, inputs[i])) {
             complain("%s: the output would overwrite the input %s", path, inputs[i]);

@@ -287,7 +287,7 @@ fi
 cp -a cpu.4 averaged
 of_cpu=cpu.4/checkpoints/model
 "$wengert" average new.safetensors $of_cpu-00000003.safetensors $of_cpu-00000004.safetensors >out
-cp $of_cpu-00000003.safetensors averaged/average-2.safetensors # weights: nothing else is replaced
+"$wengert" average averaged/average-2.safetensors $of_cpu-00000003.safetensors >out # only a mean is replaced
 unchanged() { cmp -s m/average-2.safetensors new.safetensors; }
 usable() {
     unchanged || cmp -s m/average-2.safetensors averaged/average-2.safetensors || return 1
