@@ -14,7 +14,7 @@
 enum { SIDES = 2 };
 
 struct wg_corpus {
-    size_t n, empty, too_long;
+    size_t n, empty, too_long, repaired;
     int32_t *ids;  /* of all sentences: pair by pair, source first */
     size_t *first; /* [2 n + 1] where each begins                   */
     char *bytes;   /* lines ended by NUL, or NULL                   */
@@ -28,8 +28,8 @@ typedef struct reader {
     const char *name[SIDES];
     wgi_text text[SIDES];
     wgi_slice *lines[SIDES];
-    size_t n_lines[SIDES];
-    wgi_encoded *sentence; /* [2 n_lines]: line i of side s at 2 i + s */
+    size_t n_lines[SIDES], repaired; /* repaired: lines that are not UTF-8 */
+    wgi_encoded *sentence;           /* [2 n_lines]: line i of side s at 2 i + s */
     wg_corpus_options options;
     const wg_span_options *spans; /* of a single text; NULL: there are two */
     wg_error *error;
@@ -51,8 +51,11 @@ static wg_status split(reader *r, int side)
     r->lines[side] = malloc((n + 1) * sizeof *r->lines[side]);
     if (!r->lines[side])
         return no_memory(r);
-    for (size_t i = 0; i < n; i++)
-        wgi_next_line(&rest, &r->lines[side][i]);
+    for (size_t i = 0; i < n; i++) {
+        wgi_slice *at = &r->lines[side][i];
+        wgi_next_line(&rest, at);
+        r->repaired += !wgi_text_clean(at->text, at->size);
+    }
     return WG_OK;
 }
 
@@ -235,6 +238,8 @@ static wg_status build(wg_corpus **out, reader *r, const wg_vocabulary *const vo
         status = encode(r, vocabulary);
     if (status == WG_OK && !(c = calloc(1, sizeof *c)))
         status = no_memory(r);
+    if (status == WG_OK)
+        c->repaired = r->repaired; /* NOLINT(clang-analyzer-core.NullDereference): not NULL here */
     if (status == WG_OK && r->spans)
         status = cut(c, r);
     else if (status == WG_OK)
@@ -361,6 +366,11 @@ size_t wg_corpus_empty(const wg_corpus *c)
 size_t wg_corpus_too_long(const wg_corpus *c)
 {
     return c->too_long;
+}
+
+size_t wg_corpus_repaired(const wg_corpus *c)
+{
+    return c->repaired;
 }
 
 wg_sentence wg_corpus_sentence(const wg_corpus *c, size_t i, int side)

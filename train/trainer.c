@@ -22,11 +22,16 @@ static bool due(wg_amount every, const wg_progress *before, const wg_progress *n
            wgi_done_in(now, every.unit) / every.n > wgi_done_in(before, every.unit) / every.n;
 }
 
+static bool is_long_enough(const wg_trainer *t)
+{
+    wg_amount after = t->options.after;
+    return after.n > 0 && wgi_done_in(&t->progress, after.unit) >= after.n;
+}
+
 static bool finished(const wg_trainer *t)
 {
-    const wg_trainer_options *o = &t->options;
-    return (o->after.n > 0 && wgi_done_in(&t->progress, o->after.unit) >= o->after.n) ||
-           (o->patience > 0 && t->progress.stalled >= o->patience);
+    int64_t patience = t->options.patience;
+    return is_long_enough(t) || (patience > 0 && t->progress.stalled >= patience);
 }
 
 /* Whether the run is to end.  Ranks must stop after the same update, so there it is what they have
@@ -459,6 +464,9 @@ wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
     t->done_until = wgi_trainer_done(t);
     t->asked = false;
     wg_status status = validate_late(t);
+    if (status == WG_OK && finished(t) && t->resumes)
+        wgi_report_note(t, "nothing is left to train: %s ended the run, at update %" PRId64,
+                        is_long_enough(t) ? "'after'" : "early stopping", t->progress.update);
     while (status == WG_OK && !finished(t) && !stopped(t))
         status = advance(t);
     if (status == WG_OK || status == WG_ESTOPPED)

@@ -149,10 +149,22 @@ static void note_data(const wgi_translation *m, wg_trainer *t, int64_t parameter
                         (long long)wg_vocabulary_size(side[1]), parameters);
 }
 
+static void note_repaired(wg_trainer *t, const wg_corpus *c, const char *what)
+{
+    size_t lines = c ? wg_corpus_repaired(c) : 0;
+    if (lines)
+        wgi_report_note(t,
+                        "%zu lines of the %s texts are not UTF-8: each wrong byte and NUL is read "
+                        "as U+FFFD",
+                        lines, what);
+}
+
 static void note(void *context, wg_trainer *t, int64_t parameters)
 {
     const wgi_translation *m = context;
     note_data(m, t, parameters);
+    note_repaired(t, m->data.train, "training");
+    note_repaired(t, m->data.valid, "validation");
     if (wgi_backends_have_object(m->settings.backend))
         wgi_report_note(t,
                         "backend %s has a shared object, which " WG_FILE_CONFIG

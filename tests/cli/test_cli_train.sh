@@ -241,6 +241,12 @@ code 0 evaluate $model --bleu-tokenizer none --lowercase source target; says out
 code 0 train --config small.yml --model parted --after 1u --valid-freq 1u --valid-sets source target
 says err " $(lines source) validation pairs"
 
+# bytes that are not UTF-8 are counted, and a run that has ended says so
+printf 'one \377\ntwo\n' >odd.source; printf 'eins\nzwei \303\n' >odd.target
+code 0 train --config small.yml --model odd --after 1u --train-sets odd.source odd.target
+says err "2 lines of the training texts are not UTF-8: each wrong byte and NUL is read as U+FFFD"
+code 0 train --model odd --after 1u --threads 1; says err "nothing is left to train: 'after' ended the run, at update 1"
+
 # averaging
 code 0 train --config small.yml --model kept --after 6u --save-freq 2u --keep 3 --quiet
 code 0 average --last 3 mean.safetensors kept; holds "files" "$(lines err)" -eq 3

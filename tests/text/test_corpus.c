@@ -128,6 +128,18 @@ static void plain_gzip_and_memory_are_the_same(void **state)
     wg_corpus_free(NULL);
 }
 
+static void lines_that_are_repaired(void **state)
+{
+    (void)state;
+    wg_corpus *c = of_text(english, german, NULL);
+    assert_int_equal(wg_corpus_repaired(c), 0);
+    wg_corpus_free(c);
+    c = of_text("a \xff\nb \xc3\na \xc3\xa4\n\xe2\x82\n", "A\nB \xf0\x9f\nC\n\n", NULL);
+    assert_int_equal(wg_corpus_count(c), 3);
+    assert_int_equal(wg_corpus_repaired(c), 4); /* one of them in a pair that is left out */
+    wg_corpus_free(c);
+}
+
 static void empty_and_long_pairs(void **state)
 {
     (void)state;
@@ -564,6 +576,7 @@ int main(void)
         cmocka_unit_test(spans_need_their_arguments),
         cmocka_unit_test(spans_without_memory),
         cmocka_unit_test(plain_gzip_and_memory_are_the_same),
+        cmocka_unit_test(lines_that_are_repaired),
         cmocka_unit_test(empty_and_long_pairs),
         cmocka_unit_test(the_hash_tells_corpora_apart),
         cmocka_unit_test(threads_do_not_matter),

@@ -75,6 +75,9 @@ WG_API size_t wg_corpus_count(const wg_corpus *c);
 WG_API size_t wg_corpus_empty(const wg_corpus *c);
 /** Pairs left out because a side is longer than max_length. */
 WG_API size_t wg_corpus_too_long(const wg_corpus *c);
+/** Lines of both sides, also of pairs left out, in which NUL or bytes that are not UTF-8 were read
+ * as U+FFFD. */
+WG_API size_t wg_corpus_repaired(const wg_corpus *c);
 /** Sentence i of side 0 (source) or 1 (target). */
 WG_API wg_sentence wg_corpus_sentence(const wg_corpus *c, size_t i, int side);
 /** Line i of a side as text, NULL without keep_text. */
