@@ -2,6 +2,7 @@
  * nothing that is of no form in which results are written. */
 #include "cli/cli.h"
 #include "graph/text_buffer.h"
+#include "graph/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +15,10 @@
 
 /* ---- files that stay ------------------------------------------------------------------------- */
 
-enum { ENOUGH = 512 }; /* bytes that tell what a file is */
+enum { ENOUGH = 512, LONGEST = 4 }; /* bytes that tell what a file is, and of a character */
 
 typedef struct beginning {
-    unsigned char bytes[ENOUGH];
+    unsigned char bytes[ENOUGH + LONGEST]; /* ended by zeros */
     size_t n;
     int64_t size; /* of the file */
 } beginning;
@@ -45,12 +46,18 @@ static bool is_onnx(const beginning *b)
            (type == 0 || type == 2) && field > 1 && field <= MAX_FIELD;
 }
 
+/* UTF-8, whatever a model may have translated, or another encoding without control characters. */
 static bool is_text(const beginning *b)
 {
-    for (size_t i = 0; i < b->n; i++)
-        if (b->bytes[i] < ' ' && !strchr("\t\n\v\f\r\033", b->bytes[i]))
-            return false;
-    return !memchr(b->bytes, '\0', b->n); /* which strchr finds */
+    bool is_utf8 = true, has_control = false;
+    for (size_t i = 0; i < b->n;) {
+        int length = wgi_utf8_length(b->bytes + i);
+        bool is_cut = b->n == ENOUGH && i + LONGEST > ENOUGH;
+        is_utf8 = is_utf8 && (length > 0 || is_cut);
+        has_control |= b->bytes[i] < ' ' && !strchr("\t\n\v\f\r\033", b->bytes[i]);
+        i += length > 0 ? (size_t)length : 1;
+    }
+    return !memchr(b->bytes, '\0', b->n) && (is_utf8 || !has_control);
 }
 
 /* What a file is, by its first bytes, if no output replaces it; NULL otherwise. */
@@ -109,7 +116,7 @@ static const char *kept(const result_file *o)
         return "of a model's folder";
     beginning b = {.size = s.st_size};
     int fd = open(o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t n = fd >= 0 ? read(fd, b.bytes, sizeof b.bytes) : -1;
+    ssize_t n = fd >= 0 ? read(fd, b.bytes, ENOUGH) : -1;
     if (fd >= 0)
         close(fd);
     if (n < 0)

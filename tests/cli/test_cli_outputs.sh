@@ -100,6 +100,9 @@ done
 code 2 graph mlp -o kept/onnx/encoder.onnx; says err "neither text nor a picture"
 code 0 export mlp mlp.onnx; code 0 export mlp mlp.onnx --training-step
 holds "a model of ONNX is replaced by one" "$(wc -c <mlp.onnx)" -gt 100
+printf 'vier \001 \344\n' >latin1; printf 'vier \001 \303\244\n' >utf8
+code 2 graph mlp --svg latin1; says err "neither text nor a picture" # too odd to be known as text
+code 0 graph mlp --svg utf8; printf 'vier \344\n' >latin1; code 0 graph mlp --svg latin1
 printf '\211PNG\r\n\032\n\0\0' >mlp.svg
 code 0 graph mlp --svg mlp.svg; code 0 graph mlp --svg mlp.svg; code 0 graph mlp -o mlp.svg
 
@@ -149,4 +152,4 @@ says kept.safetensors kept
 holds "what was kept" -z "$(diff -r kept as_it_was)"
 code 0 info model
 
-finish 220
+finish 225
