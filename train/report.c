@@ -141,6 +141,20 @@ wg_status wgi_report_open(wg_trainer *t)
     return status;
 }
 
+/* A log that was removed is begun anew. */
+static wg_status renew(wg_trainer *t)
+{
+    bool exists;
+    wg_status status = wg_folder_has(t->options.folder, WG_FILE_METRICS, &exists, &t->error);
+    if (status == WG_OK && !exists) {
+        wgi_report_note(t, "%s: " WG_FILE_METRICS " was removed during training, and is begun anew",
+                        t->options.folder);
+        status = wgi_report_close(t);
+        status = status == WG_OK ? wgi_report_open(t) : status;
+    }
+    return status;
+}
+
 wg_status wgi_report_close(wg_trainer *t)
 {
     FILE *f = t->metrics;
@@ -289,8 +303,11 @@ wg_status wgi_report_validation(wg_trainer *t)
 wg_status wgi_report_saving(wg_trainer *t)
 {
     record r;
+    wg_status status = renew(t);
+    if (status != WG_OK)
+        return status;
     begin(&r, t, "save");
-    wg_status status = append_record(&r, t);
+    status = append_record(&r, t);
     if (status == WG_OK && (t->progress.metrics_bytes = ftell(t->metrics)) < 0)
         return fail(t, "tell its length");
     return status;
