@@ -129,11 +129,10 @@ static int check_replaced(const char *path)
     }
     if (!S_ISREG(s.st_mode) || s.st_size == 0)
         return EXIT_OK;
-    wg_status status = wg_safetensors_open(&f, path, &error);
-    bool is_mean = f && wg_safetensors_note(f, WG_NOTE_MEAN);
-    wg_safetensors_close(f);
-    if (is_mean)
+    if (was_made_by(path, "average"))
         return EXIT_OK;
+    wg_status status = wg_safetensors_open(&f, path, &error);
+    wg_safetensors_close(f);
     complain("%s%s; OUTPUT, which comes first, replaces only a mean that this command has written",
              status == WG_OK ? path : error.text, status == WG_OK ? ": weights, but no mean" : "");
     return status == WG_OK ? EXIT_USAGE : exit_code(status);

@@ -61,7 +61,8 @@ void complain_unknown(const char *what, const char *name, name_at *at);
 /** A file that a command is to write; path NULL: none. */
 typedef struct result_file {
     const char *path;
-    bool onnx; /* a model of ONNX, which may replace one; otherwise text or a picture */
+    bool onnx;           /* a model of ONNX, which may replace one; otherwise text or a picture */
+    const char *made_by; /* weights, which may replace those of was_made_by; NULL: none */
 } result_file;
 
 /** Checks, before the work, that the outputs can be written; what is there stays.  Complains and
@@ -69,6 +70,8 @@ typedef struct result_file {
  * a file of a model, or one that is neither text, a picture nor what it is to be; EXIT_IO if it
  * cannot be written. */
 int check_outputs(const result_file *outputs, size_t n, const char *const *inputs, size_t n_inputs);
+/** Whether the file has weights that the command `maker` has written. */
+bool was_made_by(const char *path, const char *maker);
 /** Checks that the file can be written, whatever is there. */
 int check_writable(const char *path);
 /** Writes size bytes to the file at `path`; complains and returns EXIT_IO if that fails. */

@@ -1,6 +1,7 @@
 /* wengert export: a model in the format of others. */
 #include "cli/export.h"
 #include "cli/values.h"
+#include "graph/error.h"
 #ifdef WG_HAVE_TRAINING
 #include "wengert/translate/foreign.h"
 #endif
@@ -126,6 +127,8 @@ static wg_status write_initial(const wg_graph *g, wg_store *store, const char *p
         error->status = status;
         snprintf(error->text, sizeof error->text, "%s", wg_graph_message(g));
     }
+    if (status == WG_OK && wg_store_set_note(store, WG_NOTE_MADE_BY, "export") != WG_OK)
+        status = wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
     if (status == WG_OK)
         status = wg_store_save(store, path, error);
     wg_plan_free(p);
@@ -183,7 +186,8 @@ static int export_translator(const request *r)
 /* Files that are written: a source of its own, or a model's file, is none of them. */
 static int check_targets(const request *r)
 {
-    const result_file outputs[] = {{.path = r->file, .onnx = true}, {.path = r->initial}};
+    const result_file outputs[] = {{.path = r->file, .onnx = true},
+                                   {.path = r->initial, .made_by = "export"}};
     const char *const inputs[] = {r->model, r->weights};
     return check_outputs(outputs, WG_COUNT(outputs), inputs, WG_COUNT(inputs));
 }

@@ -106,6 +106,16 @@ static bool is_of_model(const char *path)
     return found;
 }
 
+bool was_made_by(const char *path, const char *maker)
+{
+    wg_safetensors *f = NULL;
+    bool opened = wg_safetensors_open(&f, path, NULL) == WG_OK;
+    const char *by = opened ? wg_safetensors_note(f, WG_NOTE_MADE_BY) : NULL;
+    bool was = by && strcmp(by, maker) == 0;
+    wg_safetensors_close(f);
+    return was;
+}
+
 /* What the file that is there is, if it stays; NULL otherwise. */
 static const char *kept(const result_file *o)
 {
@@ -114,6 +124,8 @@ static const char *kept(const result_file *o)
         return NULL;
     if (is_of_model(o->path))
         return "of a model's folder";
+    if (o->made_by && was_made_by(o->path, o->made_by))
+        return NULL;
     beginning b = {.size = s.st_size};
     int fd = open(o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? read(fd, b.bytes, ENOUGH) : -1;

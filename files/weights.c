@@ -104,7 +104,9 @@ wg_status wgi_notes_load(wg_store *store, const wg_safetensors *f, const char *p
     wg_status status = WG_OK;
     for (size_t i = 0; i < wg_safetensors_note_count(f) && status == WG_OK; i++) {
         const wg_file_note *note = wg_safetensors_note_at(f, i);
-        if (*note->key && strcmp(note->key, MOMENTS) != 0)
+        bool is_of_file =
+            strcmp(note->key, MOMENTS) == 0 || strcmp(note->key, WG_NOTE_MADE_BY) == 0;
+        if (*note->key && !is_of_file)
             status = wg_store_set_note(store, note->key, note->text);
     }
     return status == WG_OK ? WG_OK

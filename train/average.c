@@ -44,7 +44,9 @@ static wg_status compare_notes(const wg_safetensors *first, const wg_safetensors
     const wg_file_note *note;
     for (size_t i = 0; (note = wg_safetensors_note_at(first, i)); i++) {
         const char *text = wg_safetensors_note(f, note->key);
-        if (text && strncmp(note->key, own, strlen(own)) == 0 && strcmp(note->text, text) != 0)
+        bool is_own =
+            strncmp(note->key, own, strlen(own)) == 0 && strcmp(note->key, WG_NOTE_MADE_BY) != 0;
+        if (text && is_own && strcmp(note->text, text) != 0)
             status = wgi_error_line(error, WG_EDATA,
                                     "%s: %s: expected %.60s, as in the first file, "
                                     "got %.60s",
@@ -89,15 +91,15 @@ static wg_status mean(wg_safetensors *const *files, const char *const *paths, si
     return status;
 }
 
-/* The metadata entries of the mean, into `out`: those that all files have, and WG_NOTE_MEAN.  How
+/* The metadata entries of the mean, into `out`: those that all files have, and WG_NOTE_MADE_BY.  How
  * many there are. */
 static size_t mean_notes(wg_safetensors *const *files, size_t n, wg_file_note *out)
 {
     const wg_file_note *note;
     size_t count = 0;
-    out[count++] = (wg_file_note){WG_NOTE_MEAN, "true"};
+    out[count++] = (wg_file_note){WG_NOTE_MADE_BY, "average"};
     for (size_t i = 0; (note = wg_safetensors_note_at(files[0], i)); i++) {
-        bool shared = strcmp(note->key, WG_NOTE_MEAN) != 0;
+        bool shared = strcmp(note->key, WG_NOTE_MADE_BY) != 0;
         for (size_t k = 1; k < n && shared; k++) {
             const char *text = wg_safetensors_note(files[k], note->key);
             shared = text && strcmp(text, note->text) == 0;

@@ -131,6 +131,11 @@ code 2 graph mlp -o ''; says err "'': expected the name of a file to write, got 
 code 4 graph mlp -o kept; says err "kept: cannot be written: Is a directory"
 code 0 graph mlp --svg kept/model/vocab.svg; code 0 graph mlp --svg kept/model/vocab.svg; rm kept/model/vocab.svg
 
+# initial values replace initial values
+for i in 1 2; do code 0 export mlp step.onnx --training-step --initial step.safetensors; done
+code 2 graph mlp -o step.safetensors; says err "there is a file already, weights"
+code 2 average step.safetensors model/model.safetensors; says err "weights, but no mean"
+
 # a mean replaces a mean
 code 0 average mean.safetensors model/model.safetensors; code 0 average mean.safetensors model/model.safetensors
 code 0 average again.safetensors mean.safetensors mean.safetensors

@@ -47,6 +47,10 @@ typedef struct wg_file_tensor {
     size_t size;            /**< of data, in bytes */
 } wg_file_tensor;
 
+/** The key of a note that names the command of the program which wrote the file and may replace it,
+ * such as "average".  A store does not load it: what it holds is soon something else. */
+#define WG_NOTE_MADE_BY "wengert-made-by"
+
 /** A metadata entry of the header. */
 typedef struct wg_file_note {
     const char *key;  /**< unique in the file */

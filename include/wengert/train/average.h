@@ -9,11 +9,8 @@
 extern "C" {
 #endif
 
-/** The metadata entry, "true", that tells a file as a mean. */
-#define WG_NOTE_MEAN "wengert-mean"
-
 /** Writes to `out` the mean of n files of tensors, computed in f64 and rounded to each tensor's
- * dtype, with the metadata that all of them share and WG_NOTE_MEAN; `out` may be one of them.
+ * dtype, with the metadata that all of them share, and WG_NOTE_MADE_BY "average"; `out` may be one of them.
  * WG_EDATA: names, dtypes or shapes differ, or tensors of integers are not equal; the error lists
  * all differences from the first file. */
 WG_API WG_MUST_USE wg_status wg_average_files(const char *const *paths, size_t n, const char *out,
