@@ -91,8 +91,8 @@ static wg_status mean(wg_safetensors *const *files, const char *const *paths, si
     return status;
 }
 
-/* The metadata entries of the mean, into `out`: those that all files have, and WG_NOTE_MADE_BY.  How
- * many there are. */
+/* The metadata entries of the mean, into `out`: those that all files have, and its own.  How many
+ * there are. */
 static size_t mean_notes(wg_safetensors *const *files, size_t n, wg_file_note *out)
 {
     const wg_file_note *note;

@@ -10,9 +10,9 @@ extern "C" {
 #endif
 
 /** Writes to `out` the mean of n files of tensors, computed in f64 and rounded to each tensor's
- * dtype, with the metadata that all of them share, and WG_NOTE_MADE_BY "average"; `out` may be one of them.
- * WG_EDATA: names, dtypes or shapes differ, or tensors of integers are not equal; the error lists
- * all differences from the first file. */
+ * dtype, with the metadata that all of them share, and WG_NOTE_MADE_BY "average"; `out` may be one
+ * of them.  WG_EDATA: names, dtypes or shapes differ, or tensors of integers are not equal; the
+ * error lists all differences from the first file. */
 WG_API WG_MUST_USE wg_status wg_average_files(const char *const *paths, size_t n, const char *out,
                                               wg_error *error);
 
