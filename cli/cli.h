@@ -74,7 +74,8 @@ int check_outputs(const result_file *outputs, size_t n, const char *const *input
 bool was_made_by(const char *path, const char *maker);
 /** Checks that the file can be written, whatever is there. */
 int check_writable(const char *path);
-/** Writes size bytes to the file at `path`; complains and returns EXIT_IO if that fails. */
+/** Writes size bytes to the file at `path`, after what standard output has if it is the same file.
+ * Complains and returns EXIT_IO if that fails. */
 int write_file(const char *path, const void *bytes, size_t size);
 
 /** The same for what `put` writes, which is buffered in memory until it is complete. */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* source [B, S], source_lengths [B]: memory [B, S, d] */
 static void build_encoder(wg_graph *g, const wg_transformer_config *c, const export_sizes *s)
@@ -106,6 +107,15 @@ static bool is_description(const char *folder)
     return is;
 }
 
+static bool is_empty(const char *folder, const char *name)
+{
+    struct stat s;
+    char *path = wg_folder_path(folder, "%s", name);
+    bool is = path && stat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_size == 0;
+    free(path);
+    return is;
+}
+
 /* Files of these names are replaced where an export has written them, which its model.json tells,
  * and otherwise stay. */
 static int check_folder(const char *to)
@@ -116,6 +126,7 @@ static int check_folder(const char *to)
     wg_status status = WG_OK;
     for (int i = 0; i < 3 && status == WG_OK; i++) {
         status = wg_folder_has(to, names[i], &exists, &error);
+        exists = exists && !is_empty(to, names[i]); /* which a failed export leaves */
         if (status == WG_OK && exists && i == 0 && is_description(to))
             return EXIT_OK;
         if (status == WG_OK && exists) {

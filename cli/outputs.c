@@ -252,12 +252,20 @@ int check_outputs(const result_file *outputs, size_t n, const char *const *input
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+static bool is_standard_output(const char *path)
+{
+    struct stat s, t;
+    return fstat(STDOUT_FILENO, &s) == 0 && S_ISREG(s.st_mode) && stat(path, &t) == 0 &&
+           is_same(&s, &t);
+}
+
 int write_file(const char *path, const void *bytes, size_t size)
 {
-    FILE *f = fopen(path, "wb");
+    /* that file is open already: what it has and what follows would be lost */
+    FILE *f = is_standard_output(path) ? stdout : fopen(path, "wb");
     bool ok = f && fwrite(bytes, 1, size, f) == size;
     int why = errno;
-    if (f && fclose(f) != 0 && ok) {
+    if (f && (f == stdout ? fflush(f) : fclose(f)) != 0 && ok) {
         ok = false;
         why = errno;
     }

@@ -192,9 +192,22 @@ static bool sync_folder(char *path)
 }
 
 /* A rename would replace a device or a pipe. */
+/* Is it a link like /dev/stdout, which a rename would take away? */
+static bool is_of_proc(const char *path)
+{
+    static const char proc[] = "/proc/";
+    char target[sizeof proc];
+    return readlink(path, target, sizeof proc) >= (ssize_t)sizeof proc - 1 &&
+           memcmp(target, proc, sizeof proc - 1) == 0;
+}
+
 static wg_status check_target(const char *path, wg_error *error)
 {
     struct stat s;
+    if (is_of_proc(path))
+        return wgi_error_file(error, WG_EIO, path,
+                              "expected a regular file to replace, or none, got a link to an open "
+                              "file");
     if (stat(path, &s) != 0 ||
         S_ISREG(s.st_mode)) /* what else is wrong, opening or renaming says */
         return WG_OK;

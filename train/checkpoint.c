@@ -193,7 +193,7 @@ static wg_status publish(const char *folder, wgi_file_kind kind, int64_t number,
 
 static wg_status publish_all(const char *folder, const wg_progress *p, wg_error *error)
 {
-    wg_status status = WG_OK;
+    wg_status status = wgi_checkpoint_check_place(folder, error);
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
         if (p->files[i])
             status = publish(folder, groups[i].kind, p->update, groups[i].name, error);

@@ -8,16 +8,22 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The newest checkpoint that was written: that of the last update, if nothing failed but to make it
- * the folder's own. */
-static int64_t last_complete(const wg_trainer *t)
+static bool is_complete(const wg_trainer *t, int64_t update)
 {
     bool exists = false;
-    int64_t update = t->progress.update;
     char *path = wgi_checkpoint_path(t->options.folder, WGI_FILE_PROGRESS, update);
     wg_status status = path ? wgi_file_exists(path, &exists, NULL) : WG_ENOMEM;
     free(path);
-    return status == WG_OK && exists ? update : t->saved;
+    return status == WG_OK && exists;
+}
+
+/* The newest checkpoint that was written, -1 if there is none: that of the last update, if nothing
+ * failed but to make it the folder's own. */
+static int64_t last_complete(const wg_trainer *t)
+{
+    if (is_complete(t, t->progress.update))
+        return t->progress.update;
+    return t->saved >= 0 && is_complete(t, t->saved) ? t->saved : -1;
 }
 
 /* `status` of writing to the folder.  Where the folder is gone, the message says so, rather than

@@ -154,9 +154,9 @@ static void note_repaired(wg_trainer *t, const wg_corpus *c, const char *what)
     size_t lines = c ? wg_corpus_repaired(c) : 0;
     if (lines)
         wgi_report_note(t,
-                        "%zu lines of the %s texts are not UTF-8: each wrong byte and NUL is read "
+                        "%zu line%s of the %s texts %s not UTF-8: each wrong byte and NUL is read "
                         "as U+FFFD",
-                        lines, what);
+                        lines, lines == 1 ? "" : "s", what, lines == 1 ? "is" : "are");
 }
 
 static void note(void *context, wg_trainer *t, int64_t parameters)

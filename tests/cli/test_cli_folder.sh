@@ -286,8 +286,14 @@ done
 mkdir elsewhere; echo mine >elsewhere/model-00000001.safetensors; cp -r elsewhere as_it_was
 meanwhile linked "mv linked/checkpoints moved; ln -s ../elsewhere linked/checkpoints"
 wait $child; holds "exit code" $? -eq 4
-says err "linked/checkpoints"
+says err "wengert: linked" # with the link, unless what was there is missed first
 holds "what is elsewhere" -z "$(diff -r elsewhere as_it_was)"
+
+# what is lost is not promised
+meanwhile lost "rm -r lost/checkpoints; echo mine >lost/checkpoints"
+wait $child; holds "exit code" $? -eq 4
+says err "lost/checkpoints: expected a folder, got a file"
+holds "no promise" "$(grep -c 'is intact' err)" -eq 0
 
 # a checkpoint that is complete, but not made the folder's own, is what the run resumes from
 meanwhile blocked "rm blocked/model.safetensors; mkdir -p blocked/model.safetensors/inside"

@@ -56,6 +56,7 @@ rm -rf exported; mkdir exported; echo mine >exported/model.json
 code 2 export model exported; says err "exported: it has a file model.json that no export has written"
 says exported/model.json mine
 rm exported/model.json; code 0 export model exported; code 0 export model exported
+rm exported/*; : >exported/model.json; code 0 export model exported # what a failed export leaves is no hindrance
 rm -rf exported; mkdir exported; echo mine >exported/vocab.txt
 code 2 export --to torch model exported; says err "exported: it has a file vocab.txt that no export has written"
 rm exported/vocab.txt; code 0 export --to torch model exported; code 0 export --to torch model exported
@@ -125,7 +126,15 @@ code 2 graph mlp -o q.svg --svg q.svg; says err "q.svg: two outputs would be thi
 code 2 graph mlp -o q.svg --svg ./q.svg; says err "./q.svg: two outputs would be this file"
 code 2 graph mlp --png in.svg --svg same.svg; says err ": two outputs would be this file"
 holds "nothing is left of it" ! -e q.svg
-code 0 graph mlp --svg /dev/stdout; says out "</svg>" # which is the regular file `out`
+# standard output as a file: what it has stays
+code 0 graph mlp --svg /dev/stdout; says out "</svg>"
+code 0 evaluate --model model input target --output /dev/stdout; cp out both
+code 0 evaluate --model model input target --output out; holds "what is printed" -z "$(diff both out)"
+code 0 evaluate --model model input target --output other
+holds "lines" "$(lines both)" -eq $(($(lines out) + $(lines other)))
+ln -s /proc/self/fd/1 standard
+code 4 export mlp standard; says err "standard: expected a regular file to replace, or none, got a link to an open file"
+holds "a link stays one" -L standard
 code 2 graph mlp -o none/; says err "'none/': expected the name of a file to write, got that of a folder"
 code 2 graph mlp -o ''; says err "'': expected the name of a file to write, got an empty one"
 code 4 graph mlp -o kept; says err "kept: cannot be written: Is a directory"
