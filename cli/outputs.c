@@ -176,11 +176,16 @@ static bool are_one(const char *a, const char *b)
            stat_folder(a, &s) && stat_folder(b, &t) && is_same(&s, &t);
 }
 
-static int check_standard_input(const char *path)
+/* Is it the regular file that is open there? */
+static bool is_open_as(const char *path, int fd)
 {
     struct stat s, t;
-    if (fstat(STDIN_FILENO, &s) != 0 || !S_ISREG(s.st_mode) || stat(path, &t) != 0 ||
-        !is_same(&s, &t))
+    return fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && stat(path, &t) == 0 && is_same(&s, &t);
+}
+
+static int check_standard_input(const char *path)
+{
+    if (!is_open_as(path, STDIN_FILENO))
         return EXIT_OK;
     complain("%s: the output would overwrite standard input", path);
     return EXIT_USAGE;
@@ -252,17 +257,10 @@ int check_outputs(const result_file *outputs, size_t n, const char *const *input
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static bool is_standard_output(const char *path)
-{
-    struct stat s, t;
-    return fstat(STDOUT_FILENO, &s) == 0 && S_ISREG(s.st_mode) && stat(path, &t) == 0 &&
-           is_same(&s, &t);
-}
-
 int write_file(const char *path, const void *bytes, size_t size)
 {
     /* that file is open already: what it has and what follows would be lost */
-    FILE *f = is_standard_output(path) ? stdout : fopen(path, "wb");
+    FILE *f = is_open_as(path, STDOUT_FILENO) ? stdout : fopen(path, "wb");
     bool ok = f && fwrite(bytes, 1, size, f) == size;
     int why = errno;
     if (f && (f == stdout ? fflush(f) : fclose(f)) != 0 && ok) {

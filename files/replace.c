@@ -191,7 +191,6 @@ static bool sync_folder(char *path)
     return ok;
 }
 
-/* A rename would replace a device or a pipe. */
 /* Is it a link like /dev/stdout, which a rename would take away? */
 static bool is_of_proc(const char *path)
 {
@@ -201,6 +200,7 @@ static bool is_of_proc(const char *path)
            memcmp(target, proc, sizeof proc - 1) == 0;
 }
 
+/* A rename would replace a device or a pipe. */
 static wg_status check_target(const char *path, wg_error *error)
 {
     struct stat s;
