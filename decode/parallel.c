@@ -104,7 +104,7 @@ static wg_status run_single(wgi_workers *w, const wgi_sentences *sentences, cons
     for (size_t i = 0; i < count; i++) {
         const size_t first = share->first[i], n = share->first[i + 1] - first;
         wg_status status =
-            wgi_worker_run(w->single[i], sentences, share->which + first, n, count, o, results);
+            wgi_worker_run(w->single[i], sentences, share->which + first, n, o, results);
         if (status != WG_OK) {
 #pragma omp critical(wgi_workers_failed)
             failed = i < failed ? i : failed;
@@ -127,7 +127,7 @@ wg_status wgi_workers_run(wgi_workers *w, const wgi_sentences *sentences,
     else if (count)
         status = run_single(w, sentences, &all, count, options, results);
     else
-        status = wgi_worker_run(w->shared, sentences, all.which, sentences->n, 1, options, results);
+        status = wgi_worker_run(w->shared, sentences, all.which, sentences->n, options, results);
     free_shares(&all);
     return status;
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 enum {
-    ROWS = 512,    /* of a step, by default; workers share them            */
-    MIN_ROWS = 64, /* of a step of one worker, by default                  */
+    ROWS = 128,       /* of a step of a beam, by default  */
+    GREEDY_ROWS = 64, /* the same of greedy search        */
     MAX_ROWS = 1 << 16,
     PLACES_A_SPARE = 8 /* one spare place for this many that fill a step */
 };
@@ -109,13 +109,14 @@ static void set_rules(run *r)
         (size_t)(k < r->config->target_vocabulary ? k : r->config->target_vocabulary);
 }
 
-/* As many sentences at once as make a full step (all workers together: ROWS).  A few more are kept
- * ready: most sentences have `beam` rows, but each begins with one, and without the spare ones
- * steps would not be full. */
-static void set_places(run *r, size_t n_workers)
+/* As many sentences at once as make a full step.  It reads the keys and values of each row's own
+ * tokens, and those of the source, which the rows of a sentence share: greedy search, whose rows
+ * share nothing, has half as many, so that as much stays in the cache.  A few more sentences are
+ * kept ready: most have `beam` rows, but each begins with one, and without the spare ones steps
+ * would not be full. */
+static void set_places(run *r)
 {
-    int64_t rows = ROWS / (int64_t)n_workers, longest = r->limits.source, beam = r->o.beam;
-    rows = rows > MIN_ROWS ? rows : MIN_ROWS;
+    int64_t beam = r->o.beam, rows = beam > 1 ? ROWS : GREEDY_ROWS, longest = r->limits.source;
     if (r->o.batch_tokens > 0)
         rows = r->o.batch_tokens / longest;
     rows = rows > MAX_ROWS ? MAX_ROWS : rows < beam ? beam : rows;
@@ -269,8 +270,7 @@ static void clear(run *r)
 }
 
 wg_status wgi_worker_run(wgi_worker *w, const wgi_sentences *sentences, const size_t *which,
-                         size_t n, size_t n_workers, const wg_search_options *options,
-                         wg_hypothesis *results)
+                         size_t n, const wg_search_options *options, wg_hypothesis *results)
 {
     run r = {.worker = w, .config = w->context.model->config, .o = *options, .results = results};
     wg_status status = WG_OK;
@@ -283,7 +283,7 @@ wg_status wgi_worker_run(wgi_worker *w, const wgi_sentences *sentences, const si
         status = wgi_error_set(&w->context.error, WG_ENOMEM, "out of memory");
     } else {
         list_sentences(&r, sentences, which, n);
-        set_places(&r, n_workers);
+        set_places(&r);
         if (r.n)
             status = search(&r);
     }

@@ -18,10 +18,8 @@ wgi_worker *wgi_worker_new(const wg_search_model *model, int threads);
 void wgi_worker_free(wgi_worker *w);
 
 /* Translates the sentences which[0..n), which are sorted, longest first; the k-th best of sentence
- * i goes to results[i * n_best + k].  n_workers run at the same time, including this one.  Ids and
- * options have been checked. */
+ * i goes to results[i * n_best + k].  Ids and options have been checked. */
 wg_status wgi_worker_run(wgi_worker *w, const wgi_sentences *sentences, const size_t *which,
-                         size_t n, size_t n_workers, const wg_search_options *options,
-                         wg_hypothesis *results);
+                         size_t n, const wg_search_options *options, wg_hypothesis *results);
 
 #endif

@@ -17,10 +17,10 @@ wg_status wgi_file_exists(const char *path, bool *exists, wg_error *error)
                : wgi_error_errno(error, path, "look for it");
 }
 
-/* "a FIFO" */
-static const char *kind_of(mode_t mode)
+const char *wgi_file_mode_text(mode_t mode)
 {
     switch (mode & S_IFMT) {
+    case S_IFLNK: return "a symbolic link";
     case S_IFDIR: return "a directory";
     case S_IFIFO: return "a FIFO";
     case S_IFCHR:
@@ -40,7 +40,7 @@ wg_status wgi_file_open(int *fd, size_t *size, const char *path, wg_error *error
         status = wgi_error_errno(error, path, "open");
     else if (!S_ISREG(s.st_mode))
         status = wgi_error_file(error, WG_EIO, path, "expected a regular file, got %s",
-                                kind_of(s.st_mode));
+                                wgi_file_mode_text(s.st_mode));
     else
         *size = (size_t)s.st_size;
     if (status != WG_OK && *fd >= 0) {

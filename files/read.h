@@ -14,6 +14,9 @@
  * WG_ENOMEM: it cannot be told; *exists is then false. */
 wg_status wgi_file_exists(const char *path, bool *exists, wg_error *error);
 
+/* What a file of that mode is, with its article: "a FIFO". */
+const char *wgi_file_mode_text(mode_t mode);
+
 /* Opens a regular file for reading, without ever waiting for a FIFO's writer; *size is its length.
  * The caller closes *fd.  WG_EIO: it cannot be opened, or is a directory, a FIFO or a device. */
 wg_status wgi_file_open(int *fd, size_t *size, const char *path, wg_error *error);

@@ -212,8 +212,8 @@ static wg_status check_target(const char *path, wg_error *error)
         S_ISREG(s.st_mode)) /* what else is wrong, opening or renaming says */
         return WG_OK;
     return wgi_error_file(error, WG_EIO, path,
-                          "expected a regular file to replace, or none, got a %s",
-                          S_ISDIR(s.st_mode) ? "directory" : "pipe or device");
+                          "expected a regular file to replace, or none, got %s",
+                          wgi_file_mode_text(s.st_mode));
 }
 
 /* Writes the open temporary file and gives it its name. */
@@ -345,13 +345,18 @@ wg_status wgi_file_append(FILE **out, const char *path, size_t size, wg_error *e
 {
     struct stat s;
     wg_status status = WG_OK;
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     *out = NULL;
+    if (lstat(path, &s) == 0 && !S_ISREG(s.st_mode))
+        return wgi_error_file(error, WG_EIO, path,
+                              "expected a regular file to continue, or none, got %s",
+                              wgi_file_mode_text(s.st_mode));
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (fd < 0 || fstat(fd, &s) != 0)
         /* NOLINTNEXTLINE(bugprone-branch-clone): in this order */
         status = wgi_error_errno(error, path, "open for writing");
-    else if (!S_ISREG(s.st_mode))
-        status = wgi_error_file(error, WG_EIO, path, "expected a regular file, got another kind");
+    else if (!S_ISREG(s.st_mode)) /* since then */
+        status = wgi_error_file(error, WG_EIO, path, "expected a regular file, got %s",
+                                wgi_file_mode_text(s.st_mode));
     else if ((size_t)s.st_size > size && ftruncate(fd, (off_t)size) != 0)
         status = wgi_error_errno(error, path, "shorten it");
     else if (!(*out = fdopen(fd, "a")))

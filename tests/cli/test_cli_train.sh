@@ -270,7 +270,7 @@ code 4 average nowhere/mean.safetensors nothing.safetensors nothing.safetensors
 says err "nowhere/mean.safetensors: cannot be"
 mkfifo special # which a rename would remove
 code 4 average special kept/model.safetensors
-says err "special: expected a regular file to replace, or none, got a pipe or device"
+says err "special: expected a regular file to replace, or none, got a FIFO"
 holds "a pipe stays one" -p special
 code 3 average mixed.safetensors kept/model.safetensors whole/model.safetensors
 code 4 average mixed.safetensors nothing.safetensors nothing.safetensors

@@ -182,6 +182,7 @@ static void links_are_replaced_and_not_followed(void **state)
     FILE *f;
     assert_int_equal(symlink("victim", path_of("log")), 0);
     assert_int_equal(wgi_file_append(&f, path_of("log"), 0, &error), WG_EIO);
+    assert_non_null(strstr(error.text, "or none, got a symbolic link"));
     assert_null(f);
     bytes = read_bytes(path_of("victim"), &size);
     assert_string_equal(bytes, "precious");
@@ -201,6 +202,7 @@ static void a_log_is_shortened_and_goes_on(void **state)
     free(bytes);
     assert_int_equal(mkfifo(path_of("queue"), 0600), 0);
     assert_int_equal(wgi_file_append(&f, path_of("queue"), 4, &error), WG_EIO);
+    assert_non_null(strstr(error.text, "or none, got a FIFO"));
     assert_int_equal(wgi_file_append(&f, path_of("no/such"), 4, &error), WG_EIO);
     assert_non_null(strstr(error.text, "No such file"));
 }

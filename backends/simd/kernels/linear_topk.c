@@ -27,6 +27,7 @@ static void make_logits(const void *of, int me, int64_t group, int64_t first, in
     for (int64_t c = 0; a->bias && c < classes; c++)
         for (int64_t lane = 0; lane < SIMD_TOPK_ROWS; lane++)
             block[c * SIMD_TOPK_ROWS + lane] = a->bias[first + c];
+    const bool more = first + 2 * SIMD_TOPK_CLASSES <= a->classes; /* which a whole block is */
     const simd_small product = {
         .m = classes,
         .n = vectors * SIMD_LANES,
@@ -40,6 +41,7 @@ static void make_logits(const void *of, int me, int64_t group, int64_t first, in
         .add = a->bias != NULL,
         .c = block,
         .ldc = SIMD_TOPK_ROWS,
+        .next = more ? a->w + (first + SIMD_TOPK_CLASSES) * a->width : NULL,
     };
     simd_small_product(&product);
 }

@@ -10,7 +10,7 @@
 #if defined(__AVX512F__)
 enum { SIMD_LANES = 16, SIMD_BLOCK_ROWS = 8 };
 #elif defined(__AVX2__)
-enum { SIMD_LANES = 8, SIMD_BLOCK_ROWS = 4 };
+enum { SIMD_LANES = 8, SIMD_BLOCK_ROWS = 6 };
 #else
 enum { SIMD_LANES = 4, SIMD_BLOCK_ROWS = 4 };
 #endif
@@ -34,6 +34,7 @@ typedef struct simd_small {
     bool add;
     float *c;
     int64_t ldc;
+    const float *next; /* if not NULL: rows of a that will be needed next, as many, asked for */
 } simd_small;
 
 /* `rows` rows of c from row i on, `vectors` vectors from column j on; both are constants where this
@@ -66,6 +67,8 @@ SIMD_INLINE void simd_small_block(const simd_small *p, int64_t i, int64_t j, int
 /* Pairs of vectors of `rows` rows, a constant where this is called, too. */
 SIMD_INLINE void simd_small_pairs(const simd_small *p, int64_t i, int rows)
 {
+    for (int64_t k = 0; p->next && k < rows * p->a_row; k += 16)
+        __builtin_prefetch(p->next + i * p->a_row + k, 0, 2);
     for (int64_t j = 0; j + 2 * SIMD_LANES <= p->n; j += 2 * SIMD_LANES)
         simd_small_block(p, i, j, rows, 2);
 }
@@ -86,9 +89,12 @@ SIMD_INLINE void simd_small_single(const simd_small *p)
 /* n is a multiple of SIMD_LANES */
 static inline void simd_small_product(const simd_small *p)
 {
+    enum { FEWER = 4 };
     int64_t i = 0;
     for (; i + SIMD_BLOCK_ROWS <= p->m; i += SIMD_BLOCK_ROWS)
         simd_small_pairs(p, i, SIMD_BLOCK_ROWS);
+    for (; i + FEWER <= p->m; i += FEWER)
+        simd_small_pairs(p, i, FEWER);
     for (; i < p->m; i++)
         simd_small_pairs(p, i, 1);
     if (p->n % (2 * SIMD_LANES))
