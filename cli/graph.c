@@ -34,6 +34,8 @@ enum {
     TIMELINE_PLOT
 };
 
+enum { DETAIL = 3 }; /* the group of options that only pictures heed */
+
 /* clang-format off */
 static const struct argp_option table[] = {
     {0, 0, 0, 0, "Output:", 1},
@@ -60,25 +62,25 @@ static const struct argp_option table[] = {
     {"grad", GRAD, 0, 0, "add the gradient of the loss with respect to all parameters", 2},
     {"step", STEP, 0, 0,
      "add the gradient and an update by Adam: a training step", 2},
+    {"open", OPEN, "OP", 0,
+     "show this composite op as the ops that it is made of, in a scope of its name (may be "
+     "repeated); all: every composite op", 2},
     {"plan", PLAN, 0, 0, "show the planned graph: simplified, with the backend of each node", 2},
     {"memory-limit", BUDGET, "BYTES", 0,
      "let the plan take no more than this, 512M or 2G: it drops values and computes them again; "
      "implies --plan", 2},
     {"profile", PROFILE, 0, 0,
      "run the plan ten times and colour each node by its share of the time; implies --plan", 2},
-    {0, 0, 0, 0, "Level of detail of pictures:", 3},
-    {"expand", EXPAND, "SCOPE", 0, "expand this scope (may be repeated)", 3},
-    {"open", OPEN, "OP", 0,
-     "show this composite op as the ops that it is made of, in a scope of its name (may be "
-     "repeated); all: every composite op", 3},
+    {0, 0, 0, 0, "Level of detail of pictures:", DETAIL},
+    {"expand", EXPAND, "SCOPE", 0, "expand this scope (may be repeated)", DETAIL},
     {"depth", DEPTH, "N", 0,
-     "collapse scopes below this depth (default: the deepest that stays readable)", 3},
+     "collapse scopes below this depth (default: the deepest that stays readable)", DETAIL},
     {"phase", PHASE, "fwd|bwd|update|both", 0,
-     "draw only this phase; bwd and both imply --grad", 3},
-    {"full", FULL, 0, 0, "draw every node: nothing collapsed, folded or left out", 3},
-    {"memory", MEMORY, 0, 0, "show bytes on boxes and edges", 3},
-    {"no-legend", NO_LEGEND, 0, 0, "draw the title without the legend", 3},
-    {"seconds", SECONDS, "N", 0, "time limit for the layout (default: 30)", 3},
+     "draw only this phase; bwd and both imply --grad", DETAIL},
+    {"full", FULL, 0, 0, "draw every node: nothing collapsed, folded or left out", DETAIL},
+    {"memory", MEMORY, 0, 0, "show bytes on boxes and edges", DETAIL},
+    {"no-legend", NO_LEGEND, 0, 0, "draw the title without the legend", DETAIL},
+    {"seconds", SECONDS, "N", 0, "time limit for the layout (default: 30)", DETAIL},
     {0},
 };
 /* clang-format on */
@@ -96,6 +98,7 @@ typedef struct request {
     size_t limit; /* bytes of the plan */
     bool folder;  /* the model is in a folder: --model */
     bool print, costs, dot, timeline, grad, step, plan, profile;
+    const char *detail; /* NULL, or the name of an option that only pictures heed */
     names expand, open;
     wg_picture_options picture;
     backend_choice backends;
@@ -132,9 +135,29 @@ static void add_name(names *to, const char *option, const char *name, struct arg
     to->name[to->n++] = name;
 }
 
+static const char *detail_of(int key)
+{
+    for (size_t i = 0; i < WG_COUNT(table); i++)
+        if (table[i].name && table[i].key == key && table[i].group == DETAIL)
+            return table[i].name;
+    return NULL;
+}
+
+static void check_options(const request *r, struct argp_state *state)
+{
+    if (!r->model)
+        argp_error(state, "no model given");
+    if (r->print + r->costs + r->dot + r->timeline > 1)
+        argp_error(state, "use one of --print, --costs, --dot and --memory-timeline");
+    if (r->detail && !r->dot && !r->svg && !r->png)
+        argp_error(state, "--%s has no effect without --dot, --svg or --png", r->detail);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
+    const char *detail = detail_of(key);
+    r->detail = detail ? detail : r->detail;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &r->backends;
@@ -178,12 +201,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         take_argument(state, &r->model, "model", arg);
         r->folder = key == 'm';
         break;
-    case ARGP_KEY_END:
-        if (!r->model)
-            argp_error(state, "no model given");
-        if (r->print + r->costs + r->dot + r->timeline > 1)
-            argp_error(state, "use one of --print, --costs, --dot and --memory-timeline");
-        break;
+    case ARGP_KEY_END: check_options(r, state); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;

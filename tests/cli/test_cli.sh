@@ -31,6 +31,8 @@ code 2 graph mlp --phase sideways
 code 2 graph mlp --print --dot
 code 2 graph mlp --nonsense
 code 2 graph mlp --seconds 0;  says err "--seconds: expected"
+code 2 graph mlp --full;       says err "--full has no effect without --dot, --svg or --png"
+code 2 graph mlp --costs --phase fwd; says err "--phase has no effect without --dot"
 code 2 gradcheck;              says err "nothing to check"
 code 2 gradcheck --op matmull; says err "did you mean 'matmul'?"
 code 2 gradcheck mpl;  says err "did you mean 'mlp'?"
