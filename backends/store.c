@@ -1,6 +1,5 @@
 /* The store: a growing array of tensors and an open-addressing table from name to place. */
 #include "backends/store.h"
-#include "backends/memory.h"
 #include "graph/grow.h"
 #include "graph/mix.h"
 #include "ops/initial.h"
@@ -14,7 +13,7 @@
  * time.  All that these change in the common base is what they note of a tensor: it is atomic. */
 typedef struct wgi_owned {
     wg_tensor tensor;
-    void *block;       /* memory that tensor.data lies in */
+    void *block;       /* memory that tensor.data lies in; NULL: the store's piece */
     atomic_uint role;  /* a wgi_role, with TOLD if it is what a plan knew */
     atomic_bool loose; /* from a file, not used by a plan yet: see wgi_store_fill */
 } wgi_owned;
@@ -33,7 +32,10 @@ struct wg_store {
     size_t *slot; /* place + 1 in `tensor`, 0: free */
     size_t slots; /* 0 or a power of two            */
     wgi_seal seal;
-    bool sparse;  /* see wgi_store_new_sparse */
+    bool sparse; /* see wgi_store_new_sparse */
+    char *piece; /* NULL, or see wgi_store_reserve; `rest` bytes at `next` are free */
+    char *next;
+    size_t rest;
     char *source; /* NULL, or the file that filled it */
     wgi_note *notes;
     size_t n_notes, cap_notes;
@@ -88,6 +90,7 @@ void wg_store_free(wg_store *s)
         free_note(&s->notes[i]);
     free(s->notes);
     free(s->source);
+    free(s->piece);
     free(s->tensor);
     free(s->slot);
     free(s);
@@ -152,6 +155,28 @@ static char *new_block(const wg_store *s, wg_dtype dtype, const wg_shape *shape)
     return s->sparse ? calloc(1, bytes + WG_ALIGN) : wgi_zeroed_alloc(bytes + WG_ALIGN);
 }
 
+void wgi_store_reserve(wg_store *s, size_t bytes)
+{
+    if (s->piece || bytes >= SIZE_MAX - WG_ALIGN ||
+        !(s->piece = wgi_zeroed_alloc(bytes + WG_ALIGN)))
+        return;
+    size_t past = (size_t)((uintptr_t)s->piece % WG_ALIGN);
+    s->next = s->piece + (past ? WG_ALIGN - past : 0);
+    s->rest = bytes;
+}
+
+/* Zeros of the reserved piece, if they suffice. */
+static bool cut(wg_store *s, wgi_owned *t)
+{
+    size_t bytes = wgi_store_room(t->tensor.dtype, &t->tensor.shape);
+    if (!s->piece || bytes > s->rest)
+        return false;
+    t->tensor.data = s->next;
+    s->next += bytes;
+    s->rest -= bytes;
+    return true;
+}
+
 static void set_block(wgi_owned *t, char *block)
 {
     size_t past = (size_t)((uintptr_t)block % WG_ALIGN);
@@ -159,18 +184,21 @@ static void set_block(wgi_owned *t, char *block)
     t->tensor.data = block + (past ? WG_ALIGN - past : 0);
 }
 
-static wgi_owned *new_tensor(const wg_store *s, const char *name, wg_dtype dtype,
-                             const wg_shape *shape)
+static wgi_owned *new_tensor(wg_store *s, const char *name, wg_dtype dtype, const wg_shape *shape)
 {
     wgi_owned *t = calloc(1, sizeof *t);
-    char *own = strdup(name), *block = new_block(s, dtype, shape);
-    if (!t || !own || !block) {
+    char *own = strdup(name), *block = NULL;
+    if (t && own) {
+        t->tensor = (wg_tensor){.name = own, .dtype = dtype, .shape = *shape};
+        if (cut(s, t))
+            return t;
+        block = new_block(s, dtype, shape);
+    }
+    if (!block) {
         free(t);
         free(own);
-        free(block);
         return NULL;
     }
-    t->tensor = (wg_tensor){.name = own, .dtype = dtype, .shape = *shape};
     set_block(t, block);
     return t;
 }
@@ -215,6 +243,8 @@ static void clear(wg_store *s)
     while (s->count > 0)
         free_tensor(s->tensor[--s->count]);
     free(s->slot);
+    free(s->piece);
+    s->piece = NULL;
     s->slot = NULL;
     s->slots = 0;
 }
@@ -224,6 +254,10 @@ wg_status wgi_store_fill(wg_store *s, const wg_tensor *list, size_t n, const cha
 {
     char *own = strdup(source);
     bool ok = own != NULL;
+    size_t room = 0;
+    for (size_t i = 0; i < n; i++)
+        room += wgi_store_room(list[i].dtype, &list[i].shape);
+    wgi_store_reserve(s, room);
     for (size_t i = 0; ok && i < n; i++) {
         wgi_owned *t = add_own(s, list[i].name, list[i].dtype, &list[i].shape);
         size_t bytes = (size_t)wg_shape_count(&list[i].shape) * wg_dtype_size(list[i].dtype);

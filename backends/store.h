@@ -2,6 +2,7 @@
 #ifndef WG_PRIVATE_BACKENDS_STORE_H
 #define WG_PRIVATE_BACKENDS_STORE_H
 
+#include "backends/memory.h"
 #include "wengert/backends/store.h"
 #include "wengert/graph/op.h"
 
@@ -23,6 +24,17 @@ typedef enum wgi_seal {
 /* The same as wg_store_new_over, for tensors of which little may ever be written: they take no
  * large pages, so that what is never written takes no memory. */
 wg_store *wgi_store_new_sparse(wg_store *base);
+
+/* Bytes of a tensor in a piece. */
+static inline size_t wgi_store_room(wg_dtype dtype, const wg_shape *shape)
+{
+    return wgi_round_up((size_t)wg_shape_count(shape) * wg_dtype_size(dtype));
+}
+
+/* Takes memory for the tensors that are added next in one piece of that many bytes.  Most tensors
+ * are smaller than a large page, and a fault for each 4 KiB costs more than copying these.  The
+ * first piece counts; without it, as without memory for it, each tensor has memory of its own. */
+void wgi_store_reserve(wg_store *s, size_t bytes);
 
 /* The tensor of a parameter or state, added with its initial value if it is new.  Fails as
  * wg_store_add does, and with WG_EDATA if a file filled the store and lacks the tensor. */

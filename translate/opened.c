@@ -1,5 +1,6 @@
 /* Opening the folder of a trained model. */
 #include "translate/opened.h"
+#include "backends/store.h"
 #include "files/read.h"
 #include "files/weights.h"
 #include "graph/error.h"
@@ -43,6 +44,17 @@ static wg_status open_vocabularies(wgi_opened_model *m, const char *folder, wg_e
     return wgi_marks_of(&m->marks, &m->settings, &m->vocabularies, folder, error);
 }
 
+static size_t room_of_parameters(const wg_graph *g)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < wg_graph_node_count(g); i++) {
+        const wg_node *n = wg_graph_node(g, i);
+        if (n->op == &wg_op_parameter)
+            room += wgi_store_room(n->out[0]->dtype, &n->out[0]->shape);
+    }
+    return room;
+}
+
 /* Creates a zeroed tensor for each parameter of the model. */
 static wg_status make_store(wgi_opened_model *m, const char *folder, wg_error *error)
 {
@@ -51,6 +63,8 @@ static wg_status make_store(wgi_opened_model *m, const char *folder, wg_error *e
     if (status != WG_OK)
         wgi_error_file(error, status, folder, "%s", g ? wg_graph_message(g) : "out of memory");
     m->store = wg_store_new(0);
+    if (status == WG_OK && m->store)
+        wgi_store_reserve(m->store, room_of_parameters(g));
     for (size_t i = 0; status == WG_OK && i < wg_graph_node_count(g); i++) {
         const wg_node *n = wg_graph_node(g, i);
         if (n->op == &wg_op_parameter && wg_store_add(m->store, n->out[0]->name, n->out[0]->dtype,

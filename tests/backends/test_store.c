@@ -1,7 +1,8 @@
 /* The store: tensors by name, their initial values, and what plans share through it. */
 #include "tests/test.h"
-#include "wengert/backends/plan.h"
+#include "backends/store.h"
 #include "graph/random.h"
+#include "wengert/backends/plan.h"
 #include "wengert/ops/ops.h"
 
 #include <math.h>
@@ -33,6 +34,40 @@ static void tensors_are_found_by_name(void **state)
     wg_store_free(NULL);
     assert_null(wg_store_find(NULL, "x"));
     assert_int_equal(wg_store_count(NULL), 0);
+}
+
+/* Three fit; the fourth and the last have memory of their own. */
+static void a_reserved_piece_holds_what_fits(void **state)
+{
+    (void)state;
+    wg_store *s = wg_store_new(1);
+    const wg_shape shapes[] = {{2, {2, 3}}, {1, {0}}, {1, {33}}, {1, {17}}, {2, {300, 300}}};
+    enum { N = WG_COUNT(shapes), FIT = 3 };
+    const wg_tensor *t[N];
+    size_t room = 0;
+    for (int i = 0; i < FIT; i++)
+        room += wgi_store_room(WG_F32, &shapes[i]);
+    assert_int_equal(room, 64 + 0 + 192);
+    wgi_store_reserve(s, room);
+    wgi_store_reserve(s, 1 << 20); /* has no effect */
+    for (int i = 0; i < N; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "t%d", i);
+        assert_int_equal(wg_store_add(s, name, WG_F32, &shapes[i], &t[i]), WG_OK);
+        assert_int_equal((uintptr_t)t[i]->data % 64, 0);
+        float *x = t[i]->data;
+        for (int64_t k = 0; k < wg_shape_count(&shapes[i]); k++) {
+            assert_true(x[k] == 0);
+            x[k] = (float)(i + 1);
+        }
+    }
+    for (int i = 0; i < N; i++)
+        for (int64_t k = 0; k < wg_shape_count(&shapes[i]); k++)
+            assert_true(((const float *)t[i]->data)[k] == (float)(i + 1));
+    assert_ptr_equal(t[2]->data, (const char *)t[0]->data + 64);
+    uintptr_t begin = (uintptr_t)t[0]->data, other = (uintptr_t)t[3]->data;
+    assert_true(other < begin || other >= begin + room);
+    wg_store_free(s);
 }
 
 static void an_unequal_tensor_of_the_same_name_is_refused(void **state)
@@ -253,6 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_state_of_another_shape_is_the_upper_store_s_own),
         cmocka_unit_test(tensors_are_found_by_name),
+        cmocka_unit_test(a_reserved_piece_holds_what_fits),
         cmocka_unit_test(an_unequal_tensor_of_the_same_name_is_refused),
         cmocka_unit_test(initial_values_have_their_distribution),
         cmocka_unit_test(initial_values_do_not_depend_on_order),
