@@ -119,8 +119,8 @@ static int average_given(const request *r)
 static int check_replaced(const char *path)
 {
     struct stat s;
-    wg_error error = {.status = WG_OK};
-    wg_safetensors *f = NULL;
+    wg_error error;
+    bool was;
     if (lstat(path, &s) != 0)
         return EXIT_OK;
     if (S_ISLNK(s.st_mode)) {
@@ -129,10 +129,11 @@ static int check_replaced(const char *path)
     }
     if (!S_ISREG(s.st_mode) || s.st_size == 0)
         return EXIT_OK;
-    if (was_made_by(path, "average"))
+    wg_status status = was_made_by(path, "average", &was, &error);
+    if (was)
         return EXIT_OK;
-    wg_status status = wg_safetensors_open(&f, path, &error);
-    wg_safetensors_close(f);
+    if (status != WG_OK && status != WG_EDATA) /* it cannot be told */
+        return complain_error(&error);
     complain("%s%s; OUTPUT, which comes first, replaces only a mean that this command has written",
              status == WG_OK ? path : error.text, status == WG_OK ? ": weights, but no mean" : "");
     return status == WG_OK ? EXIT_USAGE : exit_code(status);

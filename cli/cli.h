@@ -70,8 +70,9 @@ typedef struct result_file {
  * a file of a model, or one that is neither text, a picture nor what it is to be; EXIT_IO if it
  * cannot be written. */
 int check_outputs(const result_file *outputs, size_t n, const char *const *inputs, size_t n_inputs);
-/** Whether the file has weights that the command `maker` has written. */
-bool was_made_by(const char *path, const char *maker);
+/** Whether the file has weights that the command `maker` has written.  Fails as wg_safetensors_open
+ * does; *was is then false. */
+wg_status was_made_by(const char *path, const char *maker, bool *was, wg_error *error);
 /** Checks that the file can be written, whatever is there. */
 int check_writable(const char *path);
 /** Writes size bytes to the file at `path`, after what standard output has if it is the same file.

@@ -106,42 +106,55 @@ static bool is_of_model(const char *path)
     return found;
 }
 
-bool was_made_by(const char *path, const char *maker)
+wg_status was_made_by(const char *path, const char *maker, bool *was, wg_error *error)
 {
     wg_safetensors *f = NULL;
-    bool opened = wg_safetensors_open(&f, path, NULL) == WG_OK;
-    const char *by = opened ? wg_safetensors_note(f, WG_NOTE_MADE_BY) : NULL;
-    bool was = by && strcmp(by, maker) == 0;
+    wg_status status = wg_safetensors_open(&f, path, error);
+    const char *by = status == WG_OK ? wg_safetensors_note(f, WG_NOTE_MADE_BY) : NULL;
+    *was = by && strcmp(by, maker) == 0;
     wg_safetensors_close(f);
-    return was;
+    return status;
 }
 
-/* What the file that is there is, if it stays; NULL otherwise. */
-static const char *kept(const result_file *o)
+/* Sets *kind to what the file that is there is, if it stays; NULL otherwise.  Returns an exit code;
+ * complains if it cannot be told. */
+static int find_kept(const result_file *o, const char **kind)
 {
     struct stat s;
+    bool was = false;
+    wg_error error;
+    *kind = NULL;
     if (stat(o->path, &s) != 0 || !S_ISREG(s.st_mode) || s.st_size == 0)
-        return NULL;
-    if (is_of_model(o->path))
-        return "of a model's folder";
-    if (o->made_by && was_made_by(o->path, o->made_by))
-        return NULL;
+        return EXIT_OK;
+    if (is_of_model(o->path)) {
+        *kind = "of a model's folder";
+        return EXIT_OK;
+    }
+    wg_status status = o->made_by ? was_made_by(o->path, o->made_by, &was, &error) : WG_EDATA;
+    if (was)
+        return EXIT_OK;
+    if (status != WG_OK && status != WG_EDATA)
+        return complain_error(&error);
     beginning b = {.size = s.st_size};
     int fd = open(o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? read(fd, b.bytes, ENOUGH) : -1;
+    if (n < 0)
+        complain("%s: there is a file already, which cannot be read: %s", o->path, strerror(errno));
     if (fd >= 0)
         close(fd);
     if (n < 0)
-        return "one that cannot be read";
+        return EXIT_IO;
     b.n = (size_t)n;
-    return kept_kind(&b, o->onnx);
+    *kind = kept_kind(&b, o->onnx);
+    return EXIT_OK;
 }
 
 static int check_kept(const result_file *o)
 {
-    const char *kind = kept(o);
+    const char *kind;
+    int code = find_kept(o, &kind);
     if (!kind)
-        return EXIT_OK;
+        return code;
     complain("%s: there is a file already, %s, which the output would overwrite; give the output "
              "another name, or remove that file",
              o->path, kind);
