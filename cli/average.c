@@ -122,7 +122,7 @@ static int check_replaced(const char *path)
     wg_error error;
     bool was;
     if (lstat(path, &s) != 0)
-        return EXIT_OK;
+        return check_absent(path);
     if (S_ISLNK(s.st_mode)) {
         complain("%s: expected a regular file to replace, or none, got a symbolic link", path);
         return EXIT_IO;

@@ -70,6 +70,9 @@ typedef struct result_file {
  * a file of a model, or one that is neither text, a picture nor what it is to be; EXIT_IO if it
  * cannot be written. */
 int check_outputs(const result_file *outputs, size_t n, const char *const *inputs, size_t n_inputs);
+/** After a stat of the file that failed, with errno: EXIT_OK if it is not there; complains and
+ * returns EXIT_IO if that cannot be told. */
+int check_absent(const char *path);
 /** Whether the file has weights that the command `maker` has written.  Fails as wg_safetensors_open
  * does; *was is then false. */
 wg_status was_made_by(const char *path, const char *maker, bool *was, wg_error *error);

@@ -106,6 +106,14 @@ static bool is_of_model(const char *path)
     return found;
 }
 
+int check_absent(const char *path)
+{
+    if (errno == ENOENT || errno == ENOTDIR)
+        return EXIT_OK;
+    complain("%s: cannot be written: %s", path, strerror(errno));
+    return EXIT_IO;
+}
+
 wg_status was_made_by(const char *path, const char *maker, bool *was, wg_error *error)
 {
     wg_safetensors *f = NULL;
@@ -124,7 +132,9 @@ static int find_kept(const result_file *o, const char **kind)
     bool was = false;
     wg_error error;
     *kind = NULL;
-    if (stat(o->path, &s) != 0 || !S_ISREG(s.st_mode) || s.st_size == 0)
+    if (stat(o->path, &s) != 0)
+        return check_absent(o->path);
+    if (!S_ISREG(s.st_mode) || s.st_size == 0)
         return EXIT_OK;
     if (is_of_model(o->path)) {
         *kind = "of a model's folder";
