@@ -229,6 +229,8 @@ int command_evaluate(int argc, char **argv)
         code = model_check_outputs(&r.model, &(result_file){.path = r.output}, 1);
     if (code == EXIT_OK)
         code = model_open(&r.model);
+    if (code == EXIT_OK && !r.model.language)
+        code = model_check_search(&r.model);
     if (code == EXIT_OK)
         code = r.model.language ? evaluate_language(&r) : evaluate(&r);
     model_close(&r.model);

@@ -1,6 +1,7 @@
 #include "cli/lines.h"
 #include "cli/cli.h"
 #include "graph/grow.h"
+#include "text/internal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -71,6 +72,9 @@ static int split(lines *l, size_t max, size_t *n)
         if (!newline && !l->ended)
             break;
         size_t length = newline ? (size_t)(newline - start) : l->size - l->at;
+        l->n_lines++;
+        if (!wgi_text_clean(start, length) && l->n_repaired++ == 0)
+            l->first_repaired = l->n_lines;
         end_line(start, length);
         l->line[(*n)++] = start;
         l->at += length + (newline != NULL);

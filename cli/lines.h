@@ -12,6 +12,8 @@ typedef struct lines {
     bool begun, ended;
     const char **line;
     size_t max_lines;
+    size_t n_lines;                    /* returned so far */
+    size_t n_repaired, first_repaired; /* those not UTF-8 or with a zero byte; the first, from 1 */
 } lines;
 
 /* Waits for a line, then takes those that have already arrived, at most `max`; an exit code.

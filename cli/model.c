@@ -171,6 +171,16 @@ int model_network(const char *folder, wg_transformer_config *network)
     return complain_error(&error);
 }
 
+int model_check_search(const model *m)
+{
+    const wg_search_options *s = &m->settings.search;
+    if (s->max_factor > 0 || s->max_extra > 0)
+        return EXIT_OK;
+    complain("--max-length-factor and --max-length-extra are both 0: no translation would have a "
+             "token");
+    return EXIT_USAGE;
+}
+
 void model_warn_cut(const model *m, size_t line, size_t cut)
 {
     if (cut && !m->settings.quiet)

@@ -53,6 +53,9 @@ int model_settings(wg_settings *settings, const char *folder);
 /* The network of the model in that folder, with the sizes of its vocabularies; complains. */
 int model_network(const char *folder, wg_transformer_config *network);
 
+/* Complains if translations could have no token: EXIT_USAGE. */
+int model_check_search(const model *m);
+
 /* Warns that the last `cut` tokens of a line, counted from 1, were left out; not if cut is 0. */
 void model_warn_cut(const model *m, size_t line, size_t cut);
 

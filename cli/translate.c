@@ -120,6 +120,10 @@ static int translate_all(request *r)
     while ((code = lines_next(&in, MAX_LINES, &line, &n)) == EXIT_OK && n > 0)
         if ((code = translate(r, line, n)) != EXIT_OK)
             break;
+    if (in.n_repaired && !r->model.settings.quiet)
+        complain("standard input: %zu line%s not UTF-8, the first of them line %zu: each wrong "
+                 "byte is read as U+FFFD, each NUL as a blank",
+                 in.n_repaired, in.n_repaired == 1 ? " is" : "s are", in.first_repaired);
     lines_free(&in);
     return code;
 }
@@ -132,6 +136,8 @@ static int take_search_options(request *r)
     r->search.each_head = r->each_head;
     if (r->search.n_best == 0)
         r->search.n_best = r->search.beam;
+    if (model_check_search(&r->model) != EXIT_OK)
+        return EXIT_USAGE;
     if (!r->plot && (r->plot_of || r->each_head)) {
         complain("--attention-of and --heads: expected --attention-plot as well");
         return EXIT_USAGE;

@@ -142,7 +142,11 @@ model="--model parts --threads 1 --max-output-length 6 --beam-size 2"
 printf 'forty-two\n\nseven\r\n\377 nine' >input
 code 0 translate $model; holds "lines" "$(lines out)" -eq 4
 holds "an empty line stays empty" -z "$(sed -n 2p out)"
+says err "standard input: 1 line is not UTF-8, the first of them line 4: each wrong byte is read as U+FFFD"
 cp out first
+printf '\303\251 \357\277\277\nse\0ven\n\303\n' >input
+code 0 translate $model; says err "2 lines are not UTF-8, the first of them line 2"
+code 0 translate $model --quiet; holds "no warning" ! -s err
 printf 'seven\n' >input
 code 0 translate $model; holds "alone or in company" "$(cat out)" = "$(sed -n 3p first)"
 code 0 translate parts ${model#--model parts}; holds "without --model" "$(cat out)" = "$(sed -n 3p first)"
@@ -193,6 +197,11 @@ wait $child
 
 # scores and evaluation
 printf 'forty-two\nseven\n\n' >source; printf 'zweiundvierzig\nsieben\n\n' >target
+for command in translate "evaluate source target"; do
+    code 2 $command --model parts --threads 1 --max-length-factor 0 --max-length-extra 0
+    says err "--max-length-factor and --max-length-extra are both 0: no translation would have a token"
+    code 0 $command --model parts --threads 1 --max-length-factor 0 --max-length-extra 1
+done
 code 0 score --model parts --threads 1 source target
 holds "scores" "$(lines out)" -eq 3; says err "3 pairs: cross-entropy"
 code 0 score --model parts --threads 1 --word-scores --normalize 1 source target; says out "||| -"

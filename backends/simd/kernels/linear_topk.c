@@ -27,7 +27,8 @@ static void make_logits(const void *of, int me, int64_t group, int64_t first, in
     for (int64_t c = 0; a->bias && c < classes; c++)
         for (int64_t lane = 0; lane < SIMD_TOPK_ROWS; lane++)
             block[c * SIMD_TOPK_ROWS + lane] = a->bias[first + c];
-    const bool more = first + 2 * SIMD_TOPK_CLASSES <= a->classes; /* which a whole block is */
+    /* A whole block follows, and this is the first of the groups that it is for. */
+    const bool more = first + 2 * SIMD_TOPK_CLASSES <= a->classes && group % SIMD_TOPK_BAND == 0;
     const simd_small product = {
         .m = classes,
         .n = vectors * SIMD_LANES,
