@@ -207,5 +207,12 @@ int model_read_pairs(const model *m, wg_corpus **pairs)
     wg_status status =
         wg_corpus_read(pairs, m->files[0], m->files[1], wg_translator_vocabulary(m->translator, 0),
                        wg_translator_vocabulary(m->translator, 1), &options, &error);
-    return status == WG_OK ? EXIT_OK : complain_error(&error);
+    if (status != WG_OK)
+        return complain_error(&error);
+    const size_t repaired = wg_corpus_repaired(*pairs);
+    if (repaired && !m->settings.quiet)
+        complain("%zu line%s of %s and %s %s not UTF-8: each wrong byte and NUL is read as U+FFFD",
+                 repaired, repaired == 1 ? "" : "s", m->files[0], m->files[1],
+                 repaired == 1 ? "is" : "are");
+    return EXIT_OK;
 }

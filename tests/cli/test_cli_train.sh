@@ -196,6 +196,12 @@ exec 3>&-
 wait $child
 
 # scores and evaluation
+printf 'forty-two\nse\303ven\n' >source; printf 'zweiundvierzig\nsieben\n' >target
+for command in score evaluate; do
+    code 0 $command --model parts source target
+    says err "1 line of source and target is not UTF-8: each wrong byte and NUL is read as U+FFFD"
+    code 0 $command --model parts --quiet source target; holds "no warning" ! -s err
+done
 printf 'forty-two\nseven\n\n' >source; printf 'zweiundvierzig\nsieben\n\n' >target
 for command in translate "evaluate source target"; do
     code 2 $command --model parts --threads 1 --max-length-factor 0 --max-length-extra 0
