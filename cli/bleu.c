@@ -143,15 +143,19 @@ static int read_stream(wgi_text *out, const char *path)
     const char *name = path ? path : "standard input";
     bool has_room = true;
     errno = 0;
-    FILE *f = path ? fopen(path, "rbe") : stdin;
-    for (size_t room = 0; f && !feof(f) && !ferror(f) && has_room;)
+    FILE *opened = path ? fopen(path, "rbe") : NULL, *f = path ? opened : stdin;
+    if (!f) {
+        complain("%s: %s", name, strerror(errno));
+        return EXIT_IO;
+    }
+    for (size_t room = 0; !feof(f) && !ferror(f) && has_room;)
         if ((has_room = WGI_RESERVE(out->bytes, room, out->size + PIECE)))
             out->size += fread(out->bytes + out->size, 1, PIECE, f);
-    int code = !has_room ? EXIT_RUN : !f || ferror(f) ? EXIT_IO : EXIT_OK;
+    int code = !has_room ? EXIT_RUN : ferror(f) ? EXIT_IO : EXIT_OK;
     if (code != EXIT_OK)
         complain("%s: %s", name, strerror(has_room ? errno : ENOMEM));
-    if (f && path)
-        fclose(f);
+    if (opened)
+        fclose(opened);
     if (code == EXIT_OK && out->size > 1 && memcmp(out->bytes, "\x1f\x8b", 2) == 0) {
         complain("%s: expected plain text, got gzip; unpack it, or give a file", name);
         code = EXIT_DATA;

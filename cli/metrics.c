@@ -57,17 +57,17 @@ int series_read(series *s, const char *folder, const char *kind, const char *key
     size_t room = 0, number = 0;
     int code = EXIT_OK;
     wg_error error;
-    int fd = -1;
+    int fd;
     size_t bytes;
     wg_status status = path ? wgi_file_open(&fd, &bytes, path, &error)
                             : wgi_error_file(&error, WG_ENOMEM, folder, "no memory for a path");
     FILE *f = status == WG_OK ? fdopen(fd, "r") : NULL;
     *s = (series){0};
     if (!f) {
-        if (status == WG_OK)
+        if (status == WG_OK) {
             wgi_error_file(&error, WG_ENOMEM, path, "no memory to read it");
-        if (fd >= 0)
             close(fd);
+        }
         free(path);
         return complain_error(&error);
     }

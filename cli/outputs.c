@@ -282,11 +282,12 @@ int check_outputs(const result_file *outputs, size_t n, const char *const *input
 
 int write_file(const char *path, const void *bytes, size_t size)
 {
-    /* that file is open already: what it has and what follows would be lost */
-    FILE *f = is_open_as(path, STDOUT_FILENO) ? stdout : fopen(path, "wb");
+    /* if that file is open already, what it has and what follows would be lost */
+    const bool is_open = is_open_as(path, STDOUT_FILENO);
+    FILE *f = is_open ? stdout : fopen(path, "wb");
     bool ok = f && fwrite(bytes, 1, size, f) == size;
     int why = errno;
-    if (f && (f == stdout ? fflush(f) : fclose(f)) != 0 && ok) {
+    if (f && (is_open ? fflush(f) : fclose(f)) != 0 && ok) {
         ok = false;
         why = errno;
     }

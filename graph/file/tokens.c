@@ -276,7 +276,7 @@ bool wgi_reader_dtype(wgi_reader *r, wg_dtype *out)
             *out = (wg_dtype)d;
             return wgi_reader_next(r);
         }
-    char expected[100];
+    char expected[100] = "";
     for (int d = WG_F32, n = 0; d < WG_DTYPE_COUNT; d++)
         n += snprintf(expected + n, sizeof expected - (size_t)n, "%s%s", n ? ", " : "a dtype (",
                       wg_dtype_name((wg_dtype)d));
