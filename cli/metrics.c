@@ -57,7 +57,7 @@ int series_read(series *s, const char *folder, const char *kind, const char *key
     size_t room = 0, number = 0;
     int code = EXIT_OK;
     wg_error error;
-    int fd;
+    int fd = -1;
     size_t bytes;
     wg_status status = path ? wgi_file_open(&fd, &bytes, path, &error)
                             : wgi_error_file(&error, WG_ENOMEM, folder, "no memory for a path");

@@ -276,11 +276,11 @@ bool wgi_reader_dtype(wgi_reader *r, wg_dtype *out)
             *out = (wg_dtype)d;
             return wgi_reader_next(r);
         }
-    char expected[100] = "";
-    for (int d = WG_F32, n = 0; d < WG_DTYPE_COUNT; d++)
-        n += snprintf(expected + n, sizeof expected - (size_t)n, "%s%s", n ? ", " : "a dtype (",
-                      wg_dtype_name((wg_dtype)d));
-    strcat(expected, ")");
+    char expected[100];
+    int n = snprintf(expected, sizeof expected, "a dtype (");
+    for (int d = WG_F32; d < WG_DTYPE_COUNT; d++)
+        n += snprintf(expected + n, sizeof expected - (size_t)n, "%s%s", wg_dtype_name((wg_dtype)d),
+                      d + 1 < WG_DTYPE_COUNT ? ", " : ")");
     if (!wgi_reader_int(r, expected, 0, INT32_MAX, &number))
         return false;
     *out = (wg_dtype)number;
