@@ -301,6 +301,7 @@ work averaged average --last 2 m/average-2.safetensors m
 if [ $what = files ]; then
     from=cpu.4 command="average m/model.safetensors $of_cpu-00000003.safetensors"
     attempt EIO:0
+    [ $got -eq 2 ] && says err "weights, but no mean" || fail "$command: exit code $got"
     total=$(cat log) at=1
     while [ $at -le "$total" ]; do
         for way in "" +; do
