@@ -7,13 +7,13 @@
  * HEIGHT], of B [terms, WIDTH].
  *
  * k is divided into blocks of at most DEPTH terms, so that a block of a panel of B stays in the
- * nearest cache while it meets all panels of A.  Several blocks of B, for many columns, make a
- * slab.  For each slab, in their order:
+ * nearest cache while it meets panels of A.  The smaller of A and B is shared: some blocks of some
+ * of its panels make a slab, which stays in the second-level cache.  For each slab, in their order:
  *
- *     the threads pack the slab, one panel of one block at a time;
- *     they share out pieces of C, some of its rows and some of the slab's columns; for each block
- *     of k the thread that takes a piece packs its rows of A, which then stay in the second-level
- *     cache, and adds the block's products to C.
+ *     the threads pack the slab, a few panels of one block at a time;
+ *     they share out pieces of C: some of the slab's panels, and some of the other operand's; for
+ *     each block of k the thread that takes a piece packs what it needs of the other operand (of A
+ *     all panels, of B one after the other), and adds the block's products to C.
  *
  * A thin product, of few rows, would use what it packs too few times.  There, threads share panels
  * of B, packed only if they do not lie well, and read A where it lies.  Very few rows times rows of
@@ -31,21 +31,31 @@ enum {
     DOTS = 8,              /* dot products: maximum rows, and columns at a time */
     THIN = 4 * HEIGHT,     /* maximum rows of a thin product */
     VERY_NARROW = 128,     /* NARROW where rows of A collide in the cache */
-    GROUP = 8 * WIDTH,     /* columns that are packed at a time */
-    PIECES = 6,            /* for each thread, if rows suffice: */
-    MIN_ROWS = 4 * HEIGHT, /* of a piece */
+    GROUP = 8,             /* panels that are packed at a time */
+    PIECES = 4,            /* for each thread, if there is enough: */
+    MIN_ROWS = 4 * HEIGHT, /* of a piece, about */
+    MAX_ROWS = SIMD_PRODUCT_ROWS / HEIGHT * HEIGHT,
+    SLAB_ROWS = 512, /* maximum; of columns, SIMD_PRODUCT_COLUMNS */
 };
 
 /* ---- the division of work -------------------------------------------------------------------- */
 
-/* k in `blocks` of `depth` terms (the last may have fewer), C in pieces of `rows` rows and
- * `columns` columns.  A slab has slab_blocks blocks of slab_columns columns. */
+/* One side of C, its rows or its columns, and how it lies in panels */
+typedef struct side {
+    int64_t count, panel;
+} side;
+
+/* k in `blocks` of `depth` terms (the last may have fewer).  A slab has slab_blocks blocks of
+ * slab_size rows of A or columns of B, whichever is `shared`; `divided`, the other side of C, comes
+ * in `pieces`, none of more than piece_size, each for `part` of a slab. */
 typedef struct plan {
     const simd_product *p;
-    int64_t blocks, depth, rows, columns;
-    int64_t slab_blocks, slab_columns;
-    bool thin, a_stays, b_stays; /* read where they lie: A, and B's whole panels */
-    float *slab, *room;          /* a thread's room: */
+    int64_t blocks, depth;
+    side shared, divided;
+    int64_t slab_blocks, slab_size, pieces, piece_size, part, group;
+    bool thin, a_shared;
+    bool a_stays, b_stays; /* read where they lie: A, and B's whole panels */
+    float *slab, *room;    /* a thread's room: */
     int64_t room_size;
     int64_t members, taken, done; /* threads that came, tasks that were taken and done */
 } plan;
@@ -55,45 +65,72 @@ static float *aligned(float *x)
     return (float *)(((uintptr_t)x + 63) / 64 * 64);
 }
 
-/* Of C's rows and a slab's columns; or of a thin product's. */
+/* A piece begins here, and the last ends at the end: they differ by a panel at most, so that
+ * threads which share them out evenly have as much to do as one another. */
+static int64_t piece_begin(const plan *w, int64_t piece)
+{
+    side d = w->divided;
+    return smaller(divide_up(d.count, d.panel) * piece / w->pieces * d.panel, d.count);
+}
+
+static void plan_slabs(plan *w)
+{
+    const simd_product *p = w->p;
+    side rows = {p->m, HEIGHT}, columns = {p->n, WIDTH};
+    w->shared = w->a_shared ? rows : columns;
+    w->divided = w->a_shared ? columns : rows;
+    int64_t most = w->a_shared ? SLAB_ROWS : SIMD_PRODUCT_COLUMNS;
+    w->slab_size =
+        round_up(divide_up(w->shared.count, divide_up(w->shared.count, most)), w->shared.panel);
+    w->slab_blocks = w->depth > 0 ? SIMD_PRODUCT_SLAB / (w->slab_size * w->depth) : 1;
+    w->slab_blocks = p->threads == 1 ? 1 : larger(smaller(w->slab_blocks, w->blocks), 1);
+}
+
 static void plan_pieces(plan *w)
 {
     const simd_product *p = w->p;
-    int64_t wanted = p->threads > 1 ? PIECES * p->threads : 1;
-    w->rows = round_up(divide_up(p->m, wanted), HEIGHT);
-    w->rows = w->rows < MIN_ROWS ? MIN_ROWS : w->rows;
-    w->rows = smaller(w->rows, SIMD_PRODUCT_ROWS / HEIGHT * HEIGHT);
-    int64_t across = p->threads > 1 ? divide_up(2 * p->threads, divide_up(p->m, w->rows)) : 1;
-    w->columns = round_up(divide_up(w->slab_columns, across), WIDTH);
+    int64_t panels = divide_up(w->divided.count, w->divided.panel);
+    int64_t fewest = w->a_shared ? 1 : divide_up(p->m, MAX_ROWS);
+    int64_t most = w->a_shared ? panels : divide_up(p->m, MIN_ROWS);
+    w->pieces = larger(smaller(p->threads > 1 ? PIECES * p->threads : 1, most), fewest);
+    if (w->pieces > p->threads)
+        w->pieces = round_up(w->pieces, p->threads);
+    w->pieces = smaller(w->pieces, panels);
+    w->piece_size = divide_up(panels, w->pieces) * w->divided.panel;
+    int64_t parts = p->threads > 1 ? divide_up(2 * p->threads, w->pieces) : 1;
+    w->part = round_up(divide_up(w->slab_size, parts), w->shared.panel);
 }
 
-static void plan_thin_pieces(plan *w)
+/* A thin product has pieces of rows and of columns. */
+static void plan_thin(plan *w)
 {
     const simd_product *p = w->p;
     w->b_stays = !p->tb;
-    w->columns = w->b_stays && p->m <= HEIGHT ? WIDE * LANES : WIDTH;
-    int64_t across = divide_up(p->n, w->columns), enough = 2 * p->threads;
+    w->part = w->b_stays && p->m <= HEIGHT ? WIDE * LANES : WIDTH;
+    int64_t across = divide_up(p->n, w->part), enough = 2 * p->threads;
     bool divided = p->threads > 1 && across < enough;
-    w->rows = divided ? round_up(divide_up(p->m * across, enough), HEIGHT) : p->m;
+    w->piece_size = divided ? round_up(divide_up(p->m * across, enough), HEIGHT) : p->m;
+    w->room_size = w->depth * WIDTH;
 }
 
 static plan plan_of(const simd_product *p)
 {
-    plan w = {.p = p, .thin = p->m <= (p->tb ? THIN : THIN_ALONG)};
-    w.a_stays = w.thin || (!p->ta && p->n <= (p->lda % 1024 ? NARROW : VERY_NARROW));
+    plan w = {.p = p, .thin = p->m <= (p->tb ? THIN : THIN_ALONG), .a_shared = p->m < p->n};
+    w.a_stays = w.thin || (!w.a_shared && !p->ta && p->n <= (p->lda % 1024 ? NARROW : VERY_NARROW));
     w.blocks = p->k > 0 ? divide_up(p->k, DEPTH) : 1;
     w.depth = divide_up(p->k, w.blocks);
-    w.slab_columns = round_up(divide_up(p->n, divide_up(p->n, SIMD_PRODUCT_COLUMNS)), WIDTH);
-    w.slab_blocks = w.depth > 0 ? SIMD_PRODUCT_SLAB / (w.slab_columns * w.depth) : 1;
-    w.slab_blocks = p->threads == 1 ? 1 : smaller(w.slab_blocks, w.blocks);
-    if (w.thin)
-        plan_thin_pieces(&w);
-    else
+    w.slab = w.room = aligned(p->scratch);
+    if (w.thin) {
+        plan_thin(&w);
+    } else {
+        plan_slabs(&w);
         plan_pieces(&w);
-    w.slab = aligned(p->scratch);
-    w.room =
-        w.thin ? w.slab : aligned(w.slab + w.slab_columns * smaller(p->k, w.slab_blocks * w.depth));
-    w.room_size = w.thin ? w.depth * WIDTH : w.a_stays ? 0 : w.rows * w.depth;
+        w.room += round_up(w.slab_size * smaller(p->k, w.slab_blocks * w.depth), 16);
+        w.group = p->tb ? 1 : GROUP;
+        int64_t packed =
+            w.a_shared ? smaller(w.group * WIDTH, round_up(p->n, WIDTH)) : w.piece_size;
+        w.room_size = w.a_stays ? 0 : packed * w.depth;
+    }
     w.room_size = round_up(w.room_size, 16);
     return w;
 }
@@ -163,38 +200,38 @@ static tile tile_at(const plan *w, int64_t block, int64_t row, int64_t rows, int
                   .relu = p->relu && last};
 }
 
-/* Columns of a slab, and its blocks */
+/* Rows of A or columns of B, and blocks */
 typedef struct slab {
-    int64_t column, columns, block, blocks;
+    int64_t first, count, block, blocks;
 } slab;
 
 /* Where a panel of the slab is packed */
-static float *panel_at(const plan *w, const slab *s, int64_t block, int64_t column)
+static float *panel_at(const plan *w, const slab *s, int64_t block, int64_t first)
 {
-    int64_t columns = round_up(s->columns, WIDTH);
-    return w->slab + (block - s->block) * w->depth * columns +
-           (column - s->column) * terms_of(w, block);
+    int64_t count = round_up(s->count, w->shared.panel);
+    return w->slab + (block - s->block) * w->depth * count +
+           (first - s->first) * terms_of(w, block);
 }
 
 static void pack_slab(plan *w, turn *my, const slab *s)
 {
-    int64_t groups = divide_up(s->columns, GROUP);
+    int64_t group = GROUP * w->shared.panel, groups = divide_up(s->count, group);
     begin_phase(my, groups * s->blocks);
     for (int64_t i; next_task(w, my, &i); end_task(w, my)) {
-        int64_t block = s->block + i / groups, first = i % groups * GROUP,
-                column = s->column + first;
-        pack_b(w->p, column, smaller(GROUP, s->columns - first), block * w->depth,
-               terms_of(w, block), panel_at(w, s, block, column));
+        int64_t block = s->block + i / groups, at = i % groups * group, first = s->first + at;
+        (w->a_shared ? pack_a : pack_b)(w->p, first, smaller(group, s->count - at),
+                                        block * w->depth, terms_of(w, block),
+                                        panel_at(w, s, block, first));
     }
 }
 
 /* Rows from `row` on of one panel of columns, in one block */
-static void run_panel(const plan *w, const slab *s, int64_t block, int64_t row, int64_t rows,
-                      int64_t column, const float *a)
+static void run_panel(const plan *w, int64_t block, int64_t row, int64_t rows, int64_t column,
+                      const float *a, const float *b)
 {
     tile t = tile_at(w, block, row, rows, column);
-    t.b = panel_at(w, s, block, column);
     t.a = a;
+    t.b = b;
     if (w->a_stays) {
         loose_tiles(t);
         return;
@@ -207,37 +244,59 @@ static void run_panel(const plan *w, const slab *s, int64_t block, int64_t row, 
     }
 }
 
-static void run_piece(const plan *w, const slab *s, int64_t row, int64_t first, float *room)
+/* One block of a piece, rows from `row` on, and columns `first` to `end` of the slab */
+static void run_rows(const plan *w, const slab *s, int64_t block, int64_t row, int64_t rows,
+                     int64_t first, int64_t end, float *room)
 {
-    const simd_product *p = w->p;
-    int64_t rows = smaller(w->rows, p->m - row),
-            end = smaller(first + w->columns, s->column + s->columns);
-    for (int64_t block = s->block; block < s->block + s->blocks; block++) {
-        int64_t term = block * w->depth;
-        if (!w->a_stays)
-            pack_a(p, row, rows, term, terms_of(w, block), room);
-        for (int64_t column = first; column < end; column += WIDTH)
-            run_panel(w, s, block, row, rows, column, w->a_stays ? a_at(p, row, term) : room);
+    int64_t term = block * w->depth;
+    if (!w->a_stays)
+        pack_a(w->p, row, rows, term, terms_of(w, block), room);
+    const float *a = w->a_stays ? a_at(w->p, row, term) : room;
+    for (int64_t column = first; column < end; column += WIDTH)
+        run_panel(w, block, row, rows, column, a, panel_at(w, s, block, column));
+}
+
+/* The same for columns `first` to `end`, and some rows of the slab.  Where B lies along its rows,
+ * some panels are packed together: a row of a single one would be a short part of a page. */
+static void run_columns(const plan *w, const slab *s, int64_t block, int64_t row, int64_t rows,
+                        int64_t first, int64_t end, float *room)
+{
+    int64_t terms = terms_of(w, block), group = w->group * WIDTH;
+    for (int64_t at = first; at < end; at += group) {
+        int64_t columns = smaller(group, end - at);
+        pack_b(w->p, at, columns, block * w->depth, terms, room);
+        for (int64_t j = 0; j < columns; j += WIDTH)
+            run_panel(w, block, row, rows, at + j, panel_at(w, s, block, row), room + j * terms);
     }
+}
+
+static void run_piece(const plan *w, const slab *s, int64_t piece, int64_t part, float *room)
+{
+    int64_t begin = piece_begin(w, piece), end = piece_begin(w, piece + 1);
+    int64_t first = s->first + part * w->part, last = smaller(first + w->part, s->first + s->count);
+    for (int64_t block = s->block; block < s->block + s->blocks; block++)
+        if (w->a_shared)
+            run_columns(w, s, block, first, last - first, begin, end, room);
+        else
+            run_rows(w, s, block, begin, end - begin, first, last, room);
 }
 
 static void run_pieces(plan *w, turn *my, const slab *s, float *room)
 {
-    int64_t down = divide_up(w->p->m, w->rows), across = divide_up(s->columns, w->columns);
-    begin_phase(my, down * across);
+    int64_t parts = divide_up(s->count, w->part);
+    begin_phase(my, w->pieces * parts);
     for (int64_t i; next_task(w, my, &i); end_task(w, my))
-        run_piece(w, s, i / across * w->rows, s->column + i % across * w->columns, room);
+        run_piece(w, s, i / parts, i % parts, room);
 }
 
 /* Every thread comes through here. */
 static void run_slabs(plan *w)
 {
-    const simd_product *p = w->p;
     float *room = w->room + take(&w->members) * w->room_size;
     turn my = {.ticket = take(&w->taken)};
-    for (int64_t column = 0; column < p->n; column += w->slab_columns)
+    for (int64_t first = 0; first < w->shared.count; first += w->slab_size)
         for (int64_t block = 0; block < w->blocks; block += w->slab_blocks) {
-            slab s = {column, smaller(w->slab_columns, p->n - column), block,
+            slab s = {first, smaller(w->slab_size, w->shared.count - first), block,
                       smaller(w->slab_blocks, w->blocks - block)};
             pack_slab(w, &my, &s);
             run_pieces(w, &my, &s, room);
@@ -296,11 +355,11 @@ static void run_thin(plan *w)
 {
     const simd_product *p = w->p;
     float *room = w->room + take(&w->members) * w->room_size;
-    int64_t across = divide_up(p->n, w->columns), down = divide_up(p->m, w->rows);
+    int64_t across = divide_up(p->n, w->part), down = divide_up(p->m, w->piece_size);
     for (int64_t piece; (piece = take(&w->taken)) < across * down;) {
-        int64_t row = piece / across * w->rows, rows = smaller(w->rows, p->m - row);
-        int64_t first = piece % across * w->columns, end = smaller(first + w->columns, p->n);
-        int64_t width = end - first < w->columns ? WIDTH : w->columns;
+        int64_t row = piece / across * w->piece_size, rows = smaller(w->piece_size, p->m - row);
+        int64_t first = piece % across * w->part, end = smaller(first + w->part, p->n);
+        int64_t width = end - first < w->part ? WIDTH : w->part;
         for (int64_t block = 0; block < w->blocks; block++)
             for (int64_t column = first; column < end; column += width)
                 run_thin_panel(w, block, row, rows, column, width, room);

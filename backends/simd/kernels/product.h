@@ -28,25 +28,35 @@ typedef struct simd_product {
     float *scratch; /* simd_product_scratch floats */
 } simd_product;
 
-/* Upper bounds, for all instruction sets, of what is packed at a time: of A by each thread so many
- * rows, of B by all together so many columns and numbers; and of the terms of a block of either. */
+/* Upper bounds, for all instruction sets, of what is packed at a time: by all threads together so
+ * many columns of B (and fewer rows of A) and, where that is more than one block, numbers; by each
+ * thread so many rows of A or columns of B; and of the terms of a block of either. */
 enum {
     SIMD_PRODUCT_DEPTH = 384,
-    SIMD_PRODUCT_ROWS = 192,
     SIMD_PRODUCT_COLUMNS = 1024,
-    SIMD_PRODUCT_SLAB = 1 << 20,
+    SIMD_PRODUCT_SLAB = 1 << 18,
+    SIMD_PRODUCT_ROWS = 192,
+    SIMD_PRODUCT_GROUP = 256,
     SIMD_PRODUCT_PANEL = 64 /* no panel is wider */
 };
+
+static inline int64_t simd_product_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* In floats, for any thread count up to `threads`. */
 static inline int64_t simd_product_scratch(int64_t m, int64_t n, int64_t k, int threads)
 {
-    int64_t depth = k < SIMD_PRODUCT_DEPTH ? k : SIMD_PRODUCT_DEPTH;
-    int64_t rows = m < SIMD_PRODUCT_ROWS ? m : SIMD_PRODUCT_ROWS;
-    int64_t columns = n < SIMD_PRODUCT_COLUMNS ? n : SIMD_PRODUCT_COLUMNS;
-    int64_t slab = (columns + SIMD_PRODUCT_PANEL) * k;
-    slab = slab < SIMD_PRODUCT_SLAB ? slab : SIMD_PRODUCT_SLAB;
-    return slab + threads * (rows + SIMD_PRODUCT_PANEL) * depth + 16 * (threads + 2);
+    int64_t depth = simd_product_least(k, SIMD_PRODUCT_DEPTH);
+    int64_t columns = simd_product_least(n, SIMD_PRODUCT_COLUMNS) + SIMD_PRODUCT_PANEL;
+    int64_t block = columns * depth;
+    int64_t slab =
+        simd_product_least(columns * k, block > SIMD_PRODUCT_SLAB ? block : SIMD_PRODUCT_SLAB);
+    int64_t rows = simd_product_least(m, SIMD_PRODUCT_ROWS);
+    int64_t group = simd_product_least(n, SIMD_PRODUCT_GROUP);
+    int64_t room = ((rows > group ? rows : group) + SIMD_PRODUCT_PANEL) * depth;
+    return slab + threads * room + 16 * (threads + 2);
 }
 
 /* Of a product on the calling thread (gemm.h), in floats: oneDNN's sgemm brings its own. */

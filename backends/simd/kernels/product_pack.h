@@ -43,9 +43,14 @@ SIMD_INLINE void pack_across(const strip *s, float *to, int width)
             to[p * width + i] = s->x[i * s->ld + p];
 }
 
-SIMD_INLINE void copy(const float *x, float *to, int width)
+/* `width` numbers; more may be read and written if there is `room` for a vector of either. */
+SIMD_INLINE void copy(const float *x, float *to, int width, bool room)
 {
     int i = 0;
+    if (width < LANES && room) {
+        *(vector *)to = *(const vector *)x;
+        return;
+    }
     for (; i + LANES <= width; i += LANES)
         *(vector *)(to + i) = *(const vector *)(x + i);
     for (; i + 4 <= width; i += 4)
@@ -54,16 +59,18 @@ SIMD_INLINE void copy(const float *x, float *to, int width)
         to[i] = x[i];
 }
 
-/* `panels` full panels together, so that memory is read in its order. */
+/* `panels` full panels together, so that memory is read in its order.  What follows a row, of x and
+ * of a panel, is the next row, which is written later. */
 SIMD_INLINE void pack_along(const strip *s, float *to, int width, int panels)
 {
     const float *x = s->x;
     for (int64_t p = 0; p < s->terms; p++, x += s->ld, to += width) {
+        bool room = p + 1 < s->terms && s->ld >= LANES;
         for (int i = 0; i < panels * width; i += 16)
             __builtin_prefetch(x + 8 * s->ld + i);
         SIMD_UNROLLED
         for (int i = 0; i < panels; i++)
-            copy(x + i * width, to + i * width * s->terms, width);
+            copy(x + i * width, to + i * width * s->terms, width, room);
     }
 }
 

@@ -37,6 +37,11 @@ static inline int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static inline int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* a / b and a, rounded up to a whole number (of b) */
 static inline int64_t divide_up(int64_t a, int64_t b)
 {
