@@ -15,13 +15,16 @@
  *     each block of k the thread that takes a piece packs what it needs of the other operand (of A
  *     all panels, of B one after the other), and adds the block's products to C.
  *
+ * A long product, of many terms for few numbers, is divided into segments of its sum, so that
+ * threads need not pack for one another; a last phase adds these up.
+ *
  * A thin product, of few rows, would use what it packs too few times.  There, threads share panels
  * of B, packed only if they do not lie well, and read A where it lies.  Very few rows times rows of
  * B (x w') are dot products along k.
  *
  * Each number of C is the sum of its blocks' sums, added to it in their order, and the blocks
- * depend on k alone (dot products are summed by lanes of k): so bits depend neither on the number
- * of threads nor on how C is divided. */
+ * depend on k alone, segments on m, n and k (dot products are summed by lanes of k): so bits depend
+ * neither on the number of threads nor on how C is divided. */
 #include "backends/simd/kernels/product_pack.h"
 
 #include <sched.h>
@@ -52,7 +55,7 @@ typedef struct plan {
     const simd_product *p;
     int64_t blocks, depth;
     side shared, divided;
-    int64_t slab_blocks, slab_size, pieces, piece_size, part, group;
+    int64_t slab_blocks, slab_size, pieces, piece_size, part, group, segments;
     bool thin, a_shared;
     bool a_stays, b_stays; /* read where they lie: A, and B's whole panels */
     float *slab, *room;    /* a thread's room: */
@@ -132,6 +135,19 @@ static plan plan_of(const simd_product *p)
         w.room_size = w.a_stays ? 0 : packed * w.depth;
     }
     w.room_size = round_up(w.room_size, 16);
+    return w;
+}
+
+/* Segments lie where otherwise a slab does. */
+static plan plan_long(const simd_product *p)
+{
+    plan w = {.p = p, .segments = simd_product_segments(p->m, p->n, p->k)};
+    w.divided = (side){p->m, HEIGHT};
+    int64_t wanted = p->threads > 1 ? divide_up(2 * p->threads, w.segments) : 1;
+    w.pieces = smaller(wanted, divide_up(p->m, MIN_ROWS));
+    w.slab = aligned(p->scratch);
+    w.room = w.slab + round_up(w.segments * p->m * p->n, 16);
+    w.room_size = round_up(simd_product_alone(p->m, p->n, p->k), 16);
     return w;
 }
 
@@ -366,6 +382,61 @@ static void run_thin(plan *w)
     }
 }
 
+/* ---- long sums ------------------------------------------------------------------------------- */
+
+static void run_alone(const simd_product *p, float *room)
+{
+    simd_product alone = *p;
+    alone.threads = 1;
+    alone.scratch = room;
+    plan w = plan_of(&alone);
+    (w.thin ? run_thin : run_slabs)(&w);
+}
+
+/* The rows of one piece, one segment of their sum */
+static void run_segment(const plan *w, int64_t segment, int64_t piece, float *room)
+{
+    const simd_product *p = w->p;
+    int64_t first = p->k * segment / w->segments, row = piece_begin(w, piece);
+    simd_product part = *p;
+    part.m = piece_begin(w, piece + 1) - row;
+    part.k = p->k * (segment + 1) / w->segments - first;
+    part.a = a_at(p, row, first);
+    part.b = b_at(p, first, 0);
+    part.beta = 0;
+    part.c = w->slab + (segment * p->m + row) * p->n;
+    part.ldc = p->n;
+    run_alone(&part, room);
+}
+
+/* A row of C, from its segments */
+static void add_segments(const plan *w, int64_t row)
+{
+    const simd_product *p = w->p;
+    float *c = p->c + row * p->ldc;
+    const float *sum = w->slab + row * p->n;
+    for (int64_t j = 0; j < p->n; j++)
+        c[j] = p->beta != 0 ? sum[j] + p->beta * c[j] : sum[j];
+    for (int64_t i = 1; i < w->segments; i++)
+        for (int64_t j = 0; j < p->n; j++)
+            c[j] += sum[i * p->m * p->n + j];
+}
+
+static void run_long(plan *w)
+{
+    enum { ROWS = 16 };
+    int64_t m = w->p->m;
+    float *room = w->room + take(&w->members) * w->room_size;
+    turn my = {.ticket = take(&w->taken)};
+    begin_phase(&my, w->segments * w->pieces);
+    for (int64_t i; next_task(w, &my, &i); end_task(w, &my))
+        run_segment(w, i / w->pieces, i % w->pieces, room);
+    begin_phase(&my, divide_up(m, ROWS));
+    for (int64_t i; next_task(w, &my, &i); end_task(w, &my))
+        for (int64_t row = i * ROWS; row < m && row < (i + 1) * ROWS; row++)
+            add_segments(w, row);
+}
+
 /* ---- a few rows times rows ------------------------------------------------------------------- */
 
 /* Where both A and B lie along k, some numbers of a row of C: c[j] = alpha a . b[j] + beta c[j],
@@ -417,9 +488,10 @@ void SIMD(product)(const simd_product *p)
 {
     if (p->m <= 0 || p->n <= 0)
         return;
-    plan w = plan_of(p);
     bool few = p->m <= FEW && p->tb && !p->ta;
-    void (*run)(plan *) = few ? run_few : w.thin ? run_thin : run_slabs;
+    bool is_long = simd_product_segments(p->m, p->n, p->k) > 1 && !p->bias && !p->relu;
+    plan w = is_long ? plan_long(p) : plan_of(p);
+    void (*run)(plan *) = few ? run_few : is_long ? run_long : w.thin ? run_thin : run_slabs;
     if (p->threads > 1) {
 #pragma omp parallel num_threads(p->threads)
         run(&w);

@@ -40,23 +40,52 @@ enum {
     SIMD_PRODUCT_PANEL = 64 /* no panel is wider */
 };
 
+/* A long product has at most FEW numbers, each the sum of at least TERMS. */
+enum { SIMD_LONG_FEW = 1 << 16, SIMD_LONG_TERMS = 2048, SIMD_SEGMENTS = 4, SIMD_SEGMENT = 1024 };
+
 static inline int64_t simd_product_least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
+/* Into how many segments the sum is divided; 1: the product is not long. */
+static inline int64_t simd_product_segments(int64_t m, int64_t n, int64_t k)
+{
+    if (m < SIMD_PRODUCT_PANEL || n < SIMD_PRODUCT_PANEL || m * n > SIMD_LONG_FEW ||
+        k < SIMD_LONG_TERMS)
+        return 1;
+    return simd_product_least(k / SIMD_SEGMENT, SIMD_SEGMENTS);
+}
+
+/* In floats, of a product that is not long: what threads share, and each thread's room. */
+static inline int64_t simd_product_slab(int64_t n, int64_t k)
+{
+    int64_t columns = simd_product_least(n, SIMD_PRODUCT_COLUMNS) + SIMD_PRODUCT_PANEL;
+    int64_t block = columns * simd_product_least(k, SIMD_PRODUCT_DEPTH);
+    return simd_product_least(columns * k, block > SIMD_PRODUCT_SLAB ? block : SIMD_PRODUCT_SLAB);
+}
+
+static inline int64_t simd_product_room(int64_t m, int64_t n, int64_t k)
+{
+    int64_t rows = simd_product_least(m, SIMD_PRODUCT_ROWS);
+    int64_t group = simd_product_least(n, SIMD_PRODUCT_GROUP);
+    return ((rows > group ? rows : group) + SIMD_PRODUCT_PANEL) *
+           simd_product_least(k, SIMD_PRODUCT_DEPTH);
+}
+
+/* Of one that is not long, by one thread. */
+static inline int64_t simd_product_alone(int64_t m, int64_t n, int64_t k)
+{
+    return simd_product_slab(n, k) + simd_product_room(m, n, k) + 16 * 3;
+}
+
 /* In floats, for any thread count up to `threads`. */
 static inline int64_t simd_product_scratch(int64_t m, int64_t n, int64_t k, int threads)
 {
-    int64_t depth = simd_product_least(k, SIMD_PRODUCT_DEPTH);
-    int64_t columns = simd_product_least(n, SIMD_PRODUCT_COLUMNS) + SIMD_PRODUCT_PANEL;
-    int64_t block = columns * depth;
-    int64_t slab =
-        simd_product_least(columns * k, block > SIMD_PRODUCT_SLAB ? block : SIMD_PRODUCT_SLAB);
-    int64_t rows = simd_product_least(m, SIMD_PRODUCT_ROWS);
-    int64_t group = simd_product_least(n, SIMD_PRODUCT_GROUP);
-    int64_t room = ((rows > group ? rows : group) + SIMD_PRODUCT_PANEL) * depth;
-    return slab + threads * room + 16 * (threads + 2);
+    int64_t segments = simd_product_segments(m, n, k), edges = 16 * (threads + 2);
+    if (segments > 1)
+        return segments * m * n + threads * (simd_product_alone(m, n, k) + 16) + edges;
+    return simd_product_slab(n, k) + threads * simd_product_room(m, n, k) + edges;
 }
 
 /* Of a product on the calling thread (gemm.h), in floats: oneDNN's sgemm brings its own. */
