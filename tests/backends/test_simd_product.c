@@ -71,34 +71,62 @@ static void check_product(const simd_table *table, const simd_product *p, const 
     free_room(c, count);
 }
 
+/* Of these sizes; the rest is drawn. */
+static void check_size(setting *s, int64_t m, int64_t n, int64_t k, bool plain)
+{
+    simd_product p = {.m = m,
+                      .n = n,
+                      .k = k,
+                      .ta = draw(s, 2),
+                      .tb = draw(s, 2),
+                      .alpha = draw(s, 2) ? 1 : 0.75f,
+                      .beta = (float)draw(s, 3) / 2,
+                      .relu = !plain && draw(s, 3) == 0};
+    p.lda = (p.ta ? p.m : p.k) + draw(s, 3) * 5;
+    p.ldb = (p.tb ? p.k : p.n) + draw(s, 3) * 5;
+    p.ldc = p.n + draw(s, 3) * 5;
+    float *a = numbers(s, (p.ta ? p.k : p.m) * p.lda), *b = numbers(s, (p.tb ? p.n : p.k) * p.ldb),
+          *bias = numbers(s, p.n), *old = numbers(s, p.m * p.ldc);
+    p.a = a;
+    p.b = b;
+    p.bias = plain || draw(s, 3) ? NULL : bias;
+    for (int t = 0; t < s->n_tables; t++)
+        check_product(s->table[t], &p, old);
+    free(a);
+    free(b);
+    free(bias);
+    free(old);
+}
+
 static void products_are_right_at_any_number_of_threads(void **state)
 {
     (void)state;
     setting s = all_tables();
     for (int i = 0; i < TRIES; i++) {
-        simd_product p = {.m = draw_size(&s, LARGEST),
-                          .n = draw_size(&s, LARGEST),
-                          .k = draw_size(&s, 2 * LARGEST),
-                          .ta = draw(&s, 2),
-                          .tb = draw(&s, 2),
-                          .alpha = draw(&s, 2) ? 1 : 0.75f,
-                          .beta = (float)draw(&s, 3) / 2,
-                          .relu = draw(&s, 3) == 0};
-        p.lda = (p.ta ? p.m : p.k) + draw(&s, 3) * 5;
-        p.ldb = (p.tb ? p.k : p.n) + draw(&s, 3) * 5;
-        p.ldc = p.n + draw(&s, 3) * 5;
-        float *a = numbers(&s, (p.ta ? p.k : p.m) * p.lda),
-              *b = numbers(&s, (p.tb ? p.n : p.k) * p.ldb), *bias = numbers(&s, p.n),
-              *old = numbers(&s, p.m * p.ldc);
-        p.a = a;
-        p.b = b;
-        p.bias = draw(&s, 3) ? NULL : bias;
-        for (int t = 0; t < s.n_tables; t++)
-            check_product(s.table[t], &p, old);
-        free(a);
-        free(b);
-        free(bias);
-        free(old);
+        int64_t m = draw_size(&s, LARGEST), n = draw_size(&s, LARGEST);
+        check_size(&s, m, n, draw_size(&s, 2 * LARGEST), false);
+    }
+}
+
+/* Several slabs, of A, of B, and of blocks of either; and sums in segments */
+static void so_are_large_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t m, n, k;
+        int tries;
+        bool is_long;
+    } sizes[] = {
+        {530, 531, 9, 2, false},    {1100, 1050, 5, 2, false}, {230, 260, 1300, 1, false},
+        {260, 230, 1300, 1, false}, {64, 65, 2048, 3, true},   {71, 64, 3000, 3, true},
+        {100, 300, 4100, 1, true},  {256, 256, 2100, 1, true},
+    };
+    setting s = all_tables();
+    for (size_t i = 0; i < WG_COUNT(sizes); i++) {
+        int64_t m = sizes[i].m, n = sizes[i].n, k = sizes[i].k;
+        assert_int_equal(simd_product_segments(m, n, k) > 1, sizes[i].is_long);
+        for (int try = 0; try < sizes[i].tries; try++)
+            check_size(&s, m, n, k, sizes[i].is_long && try < 2);
     }
 }
 
@@ -135,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_right_at_any_number_of_threads),
+        cmocka_unit_test(so_are_large_ones),
         cmocka_unit_test(what_is_not_finite_shows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -403,6 +403,7 @@ static void run_segment(const plan *w, int64_t segment, int64_t piece, float *ro
     part.k = p->k * (segment + 1) / w->segments - first;
     part.a = a_at(p, row, first);
     part.b = b_at(p, first, 0);
+    part.alpha = 1;
     part.beta = 0;
     part.c = w->slab + (segment * p->m + row) * p->n;
     part.ldc = p->n;
@@ -413,13 +414,12 @@ static void run_segment(const plan *w, int64_t segment, int64_t piece, float *ro
 static void add_segments(const plan *w, int64_t row)
 {
     const simd_product *p = w->p;
-    float *c = p->c + row * p->ldc;
-    const float *sum = w->slab + row * p->n;
-    for (int64_t j = 0; j < p->n; j++)
-        c[j] = p->beta != 0 ? sum[j] + p->beta * c[j] : sum[j];
+    float *c = p->c + row * p->ldc, *sum = w->slab + row * p->n;
     for (int64_t i = 1; i < w->segments; i++)
         for (int64_t j = 0; j < p->n; j++)
-            c[j] += sum[i * p->m * p->n + j];
+            sum[j] += sum[i * p->m * p->n + j];
+    for (int64_t j = 0; j < p->n; j++)
+        c[j] = p->alpha * sum[j] + (p->beta != 0 ? p->beta * c[j] : 0);
 }
 
 static void run_long(plan *w)
