@@ -84,9 +84,9 @@ static bool rows_collide(int64_t n)
     return n % 512 == 0;
 }
 
-/* With AVX2, the project's own kernels are faster (docs/notes/performance.md): 1.1 to 1.3 times in a
- * reduction over rows whose result is not small, up to 1.2 times where many rows meet few columns,
- * 1.1 to 1.9 times where rows of w collide and oneDNN does not pack them. */
+/* With AVX2, the project's own kernels are faster (docs/notes/performance.md): 1.1 to 1.3 times in
+ * a reduction over rows whose result is not small, up to 1.2 times where many rows meet few
+ * columns, 1.1 to 1.9 times where rows of w collide and oneDNN does not pack them. */
 static const char *better_by_own_kernels(const od_backend *b, const product *p, way how)
 {
     enum { FEW = 8, MANY = 512, SMALL = 1 << 14, ROWS = 1024, COLUMNS = 256, MIN = 64 };
