@@ -224,6 +224,8 @@ wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progr
         status = make_place(&path, folder, p->update, error);
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
         status = save_group(folder, store, p, options, i, stopped, error);
+    if (status == WG_OK) /* again, since files were written meanwhile */
+        status = wgi_checkpoint_check_place(folder, error);
     if (status == WG_OK) /* left by a process that died before the checkpoint was complete */
         status = wgi_checkpoint_remove(folder, stopped ? WGI_FILE_MODEL : WGI_FILE_STOPPED,
                                        p->update, error);

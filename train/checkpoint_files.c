@@ -218,13 +218,15 @@ wg_status wg_checkpoint_models(const char *folder, size_t max, char ***paths, si
 
 /* ---- removing -------------------------------------------------------------------------------- */
 
-/* The path is freed. */
+/* The path, which is freed, unless it leads elsewhere. */
 static wg_status remove_path(char *path, const char *folder, wg_error *error)
 {
     wg_status status = WG_OK;
     if (!path)
         status = wgi_error_file(error, WG_ENOMEM, folder, "no memory to remove its files");
-    else if (unlink(path) != 0 && errno != ENOENT)
+    else
+        status = wgi_checkpoint_check_place(folder, error);
+    if (status == WG_OK && unlink(path) != 0 && errno != ENOENT)
         status = wgi_error_errno(error, path, "remove");
     free(path);
     return status;

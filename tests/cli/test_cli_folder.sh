@@ -241,22 +241,25 @@ holds "exit code" $? -eq 4
 says err "File too large"; says err "the checkpoint of update $at is intact; the run resumes from it"
 code 0 train --model full --after $((at + 1))u --save-freq 1u; says err "resuming after update $at"
 
-# until TEXT: waits, at most ten seconds, until the training has said that
+# until_says TEXT: waits, at most a minute, until the training has said that
 until_says() {
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        grep -q "$1" err && break
-        sleep 0.5
+    tries=0
+    until grep -q "$1" err || [ $tries -ge 240 ]; do
+        tries=$((tries + 1))
+        sleep 0.25
     done
 }
 
 # meanwhile FOLDER COMMAND: a training in the folder is held, anywhere, which most of the time is where it saves, while
 # the command runs
 meanwhile() {
-    rm -rf $1
+    rm -rf $1 out err # which said what the training before it did
     "$wengert" train --config small.yml --model $1 --after 1000000u --save-freq 1u >out 2>err &
     child=$!
+    until [ -e err ]; do sleep 0.01; done
     until_says "update 3: saved"
     kill -STOP $child
+    until grep -q '^State:.[TZ]' /proc/$child/status; do sleep 0.01; done # a call goes on until it ends
     eval "$2"
     kill -CONT $child
 }
