@@ -13,7 +13,7 @@
  *     the threads pack the slab, a few panels of one block at a time;
  *     they share out pieces of C: some of the slab's panels, and some of the other operand's; for
  *     each block of k the thread that takes a piece packs what it needs of the other operand (of A
- *     all panels, of B one after the other), and adds the block's products to C.
+ *     all panels, of B a few at a time), and adds the block's products to C.
  *
  * A long product, of many terms for few numbers, is divided into segments of its sum, so that
  * threads need not pack for one another; a last phase adds these up.

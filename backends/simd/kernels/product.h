@@ -40,8 +40,15 @@ enum {
     SIMD_PRODUCT_PANEL = 64 /* no panel is wider */
 };
 
-/* A long product has at most FEW numbers, each the sum of at least TERMS. */
-enum { SIMD_LONG_FEW = 1 << 16, SIMD_LONG_TERMS = 2048, SIMD_SEGMENTS = 4, SIMD_SEGMENT = 1024 };
+/* A long product has at most FEW numbers, and so at most SIDE rows or SIDE columns, each the sum of
+ * at least TERMS. */
+enum {
+    SIMD_LONG_FEW = 1 << 16,
+    SIMD_LONG_SIDE = 1 << 8,
+    SIMD_LONG_TERMS = 2048,
+    SIMD_SEGMENTS = 4,
+    SIMD_SEGMENT = 1024
+};
 
 static inline int64_t simd_product_least(int64_t a, int64_t b)
 {
@@ -57,12 +64,11 @@ static inline int64_t simd_product_segments(int64_t m, int64_t n, int64_t k)
     return simd_product_least(k / SIMD_SEGMENT, SIMD_SEGMENTS);
 }
 
-/* In floats, of a product that is not long: what threads share, and each thread's room. */
-static inline int64_t simd_product_slab(int64_t n, int64_t k)
+/* In floats: a block of the shared operand, which is the smaller one; and what a thread packs. */
+static inline int64_t simd_product_block(int64_t m, int64_t n, int64_t k)
 {
-    int64_t columns = simd_product_least(n, SIMD_PRODUCT_COLUMNS) + SIMD_PRODUCT_PANEL;
-    int64_t block = columns * simd_product_least(k, SIMD_PRODUCT_DEPTH);
-    return simd_product_least(columns * k, block > SIMD_PRODUCT_SLAB ? block : SIMD_PRODUCT_SLAB);
+    int64_t side = simd_product_least(simd_product_least(m, n), SIMD_PRODUCT_COLUMNS);
+    return (side + SIMD_PRODUCT_PANEL) * simd_product_least(k, SIMD_PRODUCT_DEPTH);
 }
 
 static inline int64_t simd_product_room(int64_t m, int64_t n, int64_t k)
@@ -73,19 +79,29 @@ static inline int64_t simd_product_room(int64_t m, int64_t n, int64_t k)
            simd_product_least(k, SIMD_PRODUCT_DEPTH);
 }
 
-/* Of one that is not long, by one thread. */
+/* By one thread, which shares one block at a time: of a segment. */
 static inline int64_t simd_product_alone(int64_t m, int64_t n, int64_t k)
 {
-    return simd_product_slab(n, k) + simd_product_room(m, n, k) + 16 * 3;
+    return simd_product_block(m, n, k) + simd_product_room(m, n, k) + 16 * 3;
 }
 
-/* In floats, for any thread count up to `threads`. */
+/* In floats, for any thread count up to `threads`, and for any product of no more rows, columns
+ * and terms: so a product counts as long if a smaller one may be. */
 static inline int64_t simd_product_scratch(int64_t m, int64_t n, int64_t k, int threads)
 {
-    int64_t segments = simd_product_segments(m, n, k), edges = 16 * (threads + 2);
-    if (segments > 1)
-        return segments * m * n + threads * (simd_product_alone(m, n, k) + 16) + edges;
-    return simd_product_slab(n, k) + threads * simd_product_room(m, n, k) + edges;
+    int64_t block = simd_product_block(m, n, k), edges = 16 * (threads + 2);
+    int64_t slab = block > SIMD_PRODUCT_SLAB ? block : SIMD_PRODUCT_SLAB;
+    slab = simd_product_least(slab, (simd_product_least(m, n) + SIMD_PRODUCT_PANEL) * k);
+    int64_t most = slab + threads * simd_product_room(m, n, k);
+    if (k >= SIMD_LONG_TERMS) {
+        int64_t rows = simd_product_least(m, SIMD_LONG_SIDE),
+                columns = simd_product_least(n, SIMD_LONG_SIDE);
+        int64_t segments = SIMD_SEGMENTS * simd_product_least(m * n, SIMD_LONG_FEW);
+        int64_t apart = segments + threads * (simd_product_block(rows, columns, k) +
+                                              simd_product_room(m, n, k) + 16 * 4);
+        most = apart > most ? apart : most;
+    }
+    return most + edges;
 }
 
 /* Of a product on the calling thread (gemm.h), in floats: oneDNN's sgemm brings its own. */
