@@ -1,5 +1,4 @@
 #include "backends/run_mode.h"
-#include "backends/waiting.h"
 
 #include <omp.h>
 
@@ -57,7 +56,6 @@ static void restore(const wgi_run_mode *m)
 
 void wgi_run_mode_enter(wgi_run_mode *m)
 {
-    wgi_threads_watch(m->threads);
     m->former_threads = omp_get_max_threads();
     omp_set_num_threads(m->threads);
     m->changed = flush_subnormals(m);

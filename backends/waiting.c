@@ -141,8 +141,8 @@ bool wgi_watch_run(wgi_watch *w, int64_t time, int64_t (*delay)(void), int threa
 typedef struct guard {
     pthread_mutex_t lock;
     wgi_watch watch;
-    bool briefly;  /* as OpenMP has been told */
-    pid_t process; /* a fork has none of the threads, so nothing has been told there */
+    atomic_bool briefly; /* as OpenMP has been told */
+    pid_t process;       /* a fork has none of the threads, so nothing has been told there */
 } guard;
 
 static guard cores = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -178,14 +178,15 @@ static void look(guard *c, int64_t time, int threads)
         c->briefly = briefly;
 }
 
-void wgi_threads_watch(int threads)
+bool wgi_threads_watch(int threads)
 {
     int64_t time = threads > 1 ? now() : 0;
     if (threads == 1 || is_early(&cores.watch, time) || pthread_mutex_trylock(&cores.lock) != 0)
-        return; /* too early, or another run looks */
+        return cores.briefly; /* too early, or another run looks */
     if (cores.watch.seen.looked == 0 && decided_by_user())
         atomic_store_explicit(&cores.watch.next, INT64_MAX, memory_order_relaxed);
     else
         look(&cores, time, threads);
     pthread_mutex_unlock(&cores.lock);
+    return cores.briefly;
 }

@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For the start of each run: threads that have been pushed off their cores, since other processes
- * want them too, no longer spin while they wait (see waiting.c).  Costs some nanoseconds. */
-void wgi_threads_watch(int threads);
+/* For the start of each run, and now and then within it: threads that have been pushed off their
+ * cores, since other processes want them too, no longer spin while they wait (see waiting.c).
+ * Returns whether they do not.  Costs some nanoseconds. */
+bool wgi_threads_watch(int threads);
 
 /* What is behind it, each of what it is given alone.  First: have the threads missed cores since
  * the last look? */
@@ -31,7 +32,7 @@ typedef struct wgi_waiting {
 /* At a time in nanoseconds, `lost` if cores were lost since the last one. */
 bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost);
 
-/* Third, both, from run to run: looks are a tenth of a second apart, so that half a second passes
+/* Third, both, from call to call: looks are a tenth of a second apart, so that half a second passes
  * before the first that can count. */
 typedef struct wgi_watch {
     wgi_cores seen;
@@ -39,7 +40,7 @@ typedef struct wgi_watch {
     _Atomic int64_t next; /* when to look again; ns */
 } wgi_watch;
 
-/* A run of that many threads begins at a time in nanoseconds: are they to wait briefly?  `delay` is
+/* That many threads are at work at a time in nanoseconds: are they to wait briefly?  `delay` is
  * asked if it is time to look. */
 bool wgi_watch_run(wgi_watch *w, int64_t time, int64_t (*delay)(void), int threads);
 

@@ -3,6 +3,7 @@
 #include "backends/plan/facts.h"
 #include "backends/plan/plan.h"
 #include "backends/plan/workspace.h"
+#include "backends/waiting.h"
 #include "graph/clock.h"
 #include "graph/element.h"
 
@@ -208,6 +209,10 @@ static bool inputs_are_filled(wg_plan *p)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
+/* Between two looks at whether the threads have their cores.  A step of a large model takes seconds
+ * where they do not, so a look at its beginning would come too rarely. */
+enum { NODES_BETWEEN_LOOKS = 16 };
+
 /* The first work that fails, NULL if none does; the status in *status. */
 static const wgi_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status *status)
 {
@@ -222,6 +227,8 @@ static const wgi_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status 
         note_leaves(p);
     for (size_t i = 0; i < p->program.n_work; i++) {
         wgi_work *w = &p->program.work[i];
+        if (i % NODES_BETWEEN_LOOKS == 0)
+            wgi_threads_watch(p->options.threads);
         double start = p->options.profile ? wgi_seconds() : 0;
         w->call.step = step;
         w->call.status = WG_OK;

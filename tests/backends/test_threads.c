@@ -8,8 +8,10 @@
 #include "wengert/ops/ops.h"
 
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -266,26 +268,100 @@ static void *spin(void *none)
 }
 
 /* Twice as many threads as cores that only compute: they cannot all have one. */
+enum { MOST_SPINNERS = 64, SHORT_SLEEP = 20000000 /* ns */ };
+static pthread_t spinner[MOST_SPINNERS];
+
+/* How many; 0 where there are too many cores, or where the system tells no delays. */
+static int start_spinners(void)
+{
+    long n = 2 * sysconf(_SC_NPROCESSORS_ONLN);
+    if (n > MOST_SPINNERS || access("/proc/self/schedstat", R_OK) != 0)
+        return 0;
+    atomic_store(&over, false);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(pthread_create(&spinner[i], NULL, spin, NULL), 0);
+    return (int)n;
+}
+
+static void stop_spinners(int n)
+{
+    atomic_store(&over, true);
+    for (int i = 0; i < n; i++)
+        pthread_join(spinner[i], NULL);
+}
+
+static void short_sleep(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = SHORT_SLEEP}, NULL);
+}
+
 static void test_delay(void **state)
 {
     (void)state;
-    enum { MOST = 64, PATIENCE = 1000 };
-    pthread_t thread[MOST];
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int n = cores * 2 < MOST ? (int)cores * 2 : MOST;
-    if (cores * 2 > MOST || access("/proc/self/schedstat", R_OK) != 0)
-        skip();
+    enum { PATIENCE = 1000 };
     int64_t before = wgi_run_delay(), after = before;
-    for (int i = 0; i < n; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, spin, NULL), 0);
-    for (int i = 0; i < PATIENCE && after - before < 20000000; i++) {
-        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    int n = start_spinners();
+    if (n == 0)
+        skip();
+    for (int i = 0; i < PATIENCE && after - before < SHORT_SLEEP; i++) {
+        short_sleep();
         after = wgi_run_delay();
     }
-    atomic_store(&over, true);
-    for (int i = 0; i < n; i++)
-        pthread_join(thread[i], NULL);
-    assert_true(after - before >= 20000000); /* ns */
+    stop_spinners(n);
+    assert_true(after - before >= SHORT_SLEEP);
+}
+
+/* ---- within a run ---------------------------------------------------------------------------- */
+
+static const char *refuses_all_but_tanh(void *state, const wg_node *n)
+{
+    (void)state;
+    return strcmp(n->op->name, "tanh") == 0 ? NULL : "has tanh alone";
+}
+
+static void tanh_slowly(wg_call *c)
+{
+    *(float *)c->out[0] = tanhf(*(const float *)c->in[0]);
+    short_sleep();
+}
+
+static wg_status prepare_tanh(void *state, const wg_node *n, wg_kernel *k)
+{
+    (void)state, (void)n;
+    *k = (wg_kernel){.name = "slow", .run = tanh_slowly};
+    return WG_OK;
+}
+
+/* A run of more than a second, as long as the looks need: its end would be too late to see that
+ * cores are missing. */
+static void test_looks_within_a_run(void **state)
+{
+    (void)state;
+    enum { NODES = 128 };
+    static const wg_backend slow = {.abi = WG_BACKEND_ABI,
+                                    .name = "slow",
+                                    .reproducible = WG_ANY_THREADS,
+                                    .refuses = refuses_all_but_tanh,
+                                    .prepare = prepare_tanh};
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_parameter(g, "x", WG_F32, WG_SHAPE(1), wg_constant_init(1)), *y = x;
+    for (int i = 0; i < NODES; i++)
+        y = wg_tanh(y);
+    wg_output(y, "y");
+    wg_plan *p;
+    const wg_backend *only = &slow;
+    wg_plan_options two = {.threads = 2, .backends = &only, .n_backends = 1};
+    assert_int_equal(wg_plan_create(&p, g, &two), WG_OK);
+    int n = start_spinners();
+    if (n > 0) {
+        assert_int_equal(wg_plan_run(p, 1), WG_OK);
+        assert_true(wgi_threads_watch(2));
+        stop_spinners(n);
+    }
+    wg_plan_free(p);
+    wg_graph_free(g);
+    if (n == 0)
+        skip();
 }
 
 /* Watching changes no number, whoever else runs. */
@@ -320,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_lost_cores),
         cmocka_unit_test(test_half_a_second_to_settle),
         cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_looks_within_a_run), /* the first of the process */
         cmocka_unit_test(test_watched_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
