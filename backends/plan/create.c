@@ -17,6 +17,7 @@ const wgi_pass *wgi_passes(size_t *count)
         {"fuse", wgi_pass_fuse},
         {"rewrite", wgi_pass_rewrite},
         {"order", wgi_pass_order},
+        {"norms", wgi_pass_norms},
         {"values", wgi_pass_values},
         {"fold", wgi_pass_fold},
         {"kernels", wgi_pass_kernels},

@@ -1,0 +1,90 @@
+#include "backends/plan/copies.h"
+#include "graph/grow.h"
+
+#include <stdlib.h>
+
+bool wgi_copies_begin(wgi_copies *c, const wg_graph *from, const uint32_t *root, const bool *folded)
+{
+    *c = (wgi_copies){.from = from,
+                      .root = root,
+                      .folded = folded,
+                      .to = wg_graph_new(),
+                      .map = calloc(wg_graph_value_count(from) + 1, sizeof *c->map)};
+    return c->to && c->map;
+}
+
+static bool is_mere_view(const wgi_copies *c, const wg_node *n)
+{
+    return wgi_is_view(n) && !(c->folded && c->folded[n->id]);
+}
+
+/* A view over the last copy of its operand.  Other operands, the tokens of a barrier, only order
+ * nodes; of one that was not copied the root will do. */
+static bool copy_view(wgi_copies *c, const wg_value *v)
+{
+    const wg_node *n = v->node;
+    wg_value *copy = c->map[v->id];
+    wgi_operands operands;
+    if (copy && copy->node->in[0] == c->map[n->in[0]->id])
+        return true;
+    wg_value **in = wgi_operands_new(&operands, n->n_in);
+    for (int k = 0; in && k < n->n_in; k++) {
+        in[k] = c->map[n->in[k]->id];
+        if (k > 0 && !in[k])
+            in[k] = c->map[c->root[n->in[k]->id]];
+    }
+    wg_node *node = in ? wg_node_copy(c->to, n, in, WG_DTYPE_DEFAULT) : NULL;
+    wgi_operands_free(&operands);
+    if (!node || !wg_name_copy(node->out[0], v))
+        return false;
+    c->map[v->id] = node->out[0];
+    return true;
+}
+
+bool wgi_copies_refresh(wgi_copies *c, wg_value *v)
+{
+    size_t n = 0;
+    for (; is_mere_view(c, v->node); v = v->node->in[0]) {
+        if (!WGI_RESERVE(c->chain, c->room, n + 1))
+            return false;
+        c->chain[n++] = v;
+    }
+    bool ok = true;
+    while (ok && n)
+        ok = copy_view(c, c->chain[--n]);
+    return ok;
+}
+
+wg_node *wgi_copies_add(wgi_copies *c, const wg_node *n)
+{
+    bool ok = true;
+    for (int k = 0; ok && k < n->n_in; k++)
+        ok = wgi_copies_refresh(c, n->in[k]);
+    for (int k = 0; k < n->n_out; k++)
+        c->map[n->out[k]->id] = NULL;
+    return ok ? wgi_node_copy_mapped(c->to, n, c->map, WG_DTYPE_DEFAULT) : NULL;
+}
+
+/* Outputs and assignments may be views of which nobody else asks. */
+static bool finish(wgi_copies *c, const wgi_planner *p)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < p->marks.n_outputs; i++)
+        ok = wgi_copies_refresh(c, p->marks.outputs[i].value);
+    for (size_t i = 0; ok && i < p->marks.n_assigns; i++)
+        ok = wgi_copies_refresh(c, p->marks.assigns[i].value);
+    return ok && wgi_graph_copy_marks(c->to, p->marks, c->map);
+}
+
+bool wgi_copies_end(wgi_copies *c, wgi_planner *p, bool ok)
+{
+    free(c->chain);
+    if (ok && finish(c, p)) {
+        wgi_planner_adopt(p, c->to, c->map);
+        return true;
+    }
+    wgi_planner_fail_as(p, c->to);
+    wg_graph_free(c->to);
+    free(c->map);
+    return false;
+}
