@@ -2,6 +2,7 @@
 #include "graph/grow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool wgi_copies_begin(wgi_copies *c, const wg_graph *from, const uint32_t *root, const bool *folded)
 {
@@ -65,6 +66,24 @@ wg_node *wgi_copies_add(wgi_copies *c, const wg_node *n)
     return ok ? wgi_node_copy_mapped(c->to, n, c->map, WG_DTYPE_DEFAULT) : NULL;
 }
 
+/* again[] has a place for each of the first n nodes of the copy. */
+static bool reserve_again(wgi_copies *c, size_t n)
+{
+    size_t before = c->again_room;
+    if (!WGI_RESERVE(c->again, c->again_room, n))
+        return false;
+    memset(c->again + before, 0, (c->again_room - before) * sizeof *c->again);
+    return true;
+}
+
+bool wgi_copies_mark_again(wgi_copies *c, wg_node *copy)
+{
+    if (!copy || !reserve_again(c, (size_t)copy->id + 1))
+        return false;
+    copy->phase = copy->phase == WG_FORWARD ? WG_BACKWARD : copy->phase;
+    return c->again[copy->id] = true;
+}
+
 /* Outputs and assignments may be views of which nobody else asks. */
 static bool finish(wgi_copies *c, const wgi_planner *p)
 {
@@ -73,6 +92,7 @@ static bool finish(wgi_copies *c, const wgi_planner *p)
         ok = wgi_copies_refresh(c, p->marks.outputs[i].value);
     for (size_t i = 0; ok && i < p->marks.n_assigns; i++)
         ok = wgi_copies_refresh(c, p->marks.assigns[i].value);
+    ok = ok && (!c->again || reserve_again(c, wg_graph_node_count(c->to)));
     return ok && wgi_graph_copy_marks(c->to, p->marks, c->map);
 }
 
@@ -81,8 +101,10 @@ bool wgi_copies_end(wgi_copies *c, wgi_planner *p, bool ok)
     free(c->chain);
     if (ok && finish(c, p)) {
         wgi_planner_adopt(p, c->to, c->map);
+        p->again = c->again;
         return true;
     }
+    free(c->again);
     wgi_planner_fail_as(p, c->to);
     wg_graph_free(c->to);
     free(c->map);

@@ -12,6 +12,8 @@ typedef struct wgi_copies {
     const bool *folded;   /* [nodes of from] computed when the plan is made; NULL: not known yet */
     wg_graph *to;
     wg_value **map; /* [values of from] the last copy of each */
+    bool *again;    /* [nodes of to] computed for a second time; NULL: none so far */
+    size_t again_room;
     wg_value **chain;
     size_t room;
 } wgi_copies;
@@ -23,6 +25,10 @@ bool wgi_copies_begin(wgi_copies *c, const wg_graph *from, const uint32_t *root,
 /* Appends a copy of n, which is a node of `from` or has operands from there; views that its operands
  * are, of values that have been copied again, are copied again first.  NULL after an error. */
 wg_node *wgi_copies_add(wgi_copies *c, const wg_node *n);
+
+/* Notes that `copy`, the last one made, computes a value for a second time; true if it does, false
+ * if `copy` is NULL or without memory. */
+bool wgi_copies_mark_again(wgi_copies *c, wg_node *copy);
 
 /* Makes map[v] a value of the last copy of v's root. */
 bool wgi_copies_refresh(wgi_copies *c, wg_value *v);

@@ -157,7 +157,6 @@ static bool compute_again(const pass *s, wgi_copies *c, const wg_value *y)
     wg_rownorm_attrs attrs = {.axes = 1};
     wg_value *in[3];
     bool failed;
-    like.phase = WG_BACKWARD;
     like.in = in;
     in[0] = normalized(n);
     if (n->op == &wg_op_residual_layernorm) {
@@ -176,8 +175,8 @@ static bool compute_again(const pass *s, wgi_copies *c, const wg_value *y)
             return false;
     for (int k = 0; k < like.n_in; k++)
         in[k] = c->map[in[k]->id];
-    const wg_node *copy = wg_node_copy(c->to, &like, in, WG_DTYPE_DEFAULT);
-    if (!copy || !wg_name_copy(copy->out[0], y))
+    wg_node *copy = wg_node_copy(c->to, &like, in, WG_DTYPE_DEFAULT);
+    if (!wgi_copies_mark_again(c, copy) || !wg_name_copy(copy->out[0], y))
         return false;
     c->map[y->id] = copy->out[0];
     return true;

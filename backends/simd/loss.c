@@ -121,12 +121,14 @@ static void run_gradients(wg_call *c)
 
 /* ---- logits of a linear layer ---------------------------------------------------------------- */
 
-/* Rows of a chunk: some 16 MiB of logits, enough rows for a fast product, fewer than a step has. */
+/* Rows of a chunk: some 16 MiB of logits, fewer rows than a step has, and enough of them for fast
+ * products: dW is read and written once for each chunk.  All chunks have about as many. */
 static int64_t chunk_of(int64_t rows, int64_t classes)
 {
-    int64_t chunk = (1 << 22) / (classes > 0 ? classes : 1) / 64 * 64;
-    chunk = chunk < 128 ? 128 : chunk > 1024 ? 1024 : chunk;
-    return chunk < rows ? chunk : rows;
+    int64_t most = (1 << 22) / (classes > 0 ? classes : 1) / 64 * 64;
+    most = most < 256 ? 256 : most > 1024 ? 1024 : most;
+    int64_t chunks = (rows + most - 1) / most, even = (rows + chunks - 1) / chunks;
+    return (even + 63) / 64 * 64 < rows ? (even + 63) / 64 * 64 : rows;
 }
 
 static int64_t rows_of(const wg_node *n)

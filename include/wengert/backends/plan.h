@@ -58,7 +58,8 @@ typedef struct wg_plan_options {
     bool no_inplace; /**< do not write results over operands */
     bool no_cse;     /**< do not merge equal nodes */
     bool no_fold;    /**< do not compute constant parts when the plan is created */
-    bool no_fuse;    /**< do not replace patterns of nodes by fused ops, nor turn transposes */
+    bool no_fuse;    /**< do not replace patterns of nodes by fused ops, nor turn transposes, nor
+                        compute norms again rather than hold them across the peak of memory */
     /** Bytes that parameters, states, inputs, constants and buffer may take (leaf_bytes and
      * buffer_bytes of wg_plan_stats); 0: no limit.  A plan that needs more drops values and
      * computes them again, as cheaply as it finds a way to; the results have the same bits.  One
@@ -125,9 +126,10 @@ typedef struct wg_plan_stats {
     size_t tensor_bytes; /**< the part of it that is in the store: parameters and states */
     double flops;        /**< floating-point operations of one run */
     double bytes;        /**< bytes that its nodes read and write */
-    size_t again_nodes; /**< those of `nodes` that compute a value again (wg_plan_options.memory) */
-    size_t again_bytes; /**< bytes of their results */
-    double again_flops; /**< floating-point operations of theirs, part of `flops` */
+    size_t again_nodes;  /**< those of `nodes` that compute a value again: norms over rows, and what
+                             wg_plan_options.memory demands */
+    size_t again_bytes;  /**< bytes of their results */
+    double again_flops;  /**< floating-point operations of theirs, part of `flops` */
 } wg_plan_stats;
 
 /** The sizes and costs of a plan; zeros for NULL. */
