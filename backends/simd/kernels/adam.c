@@ -9,6 +9,7 @@
  * of all gradients, for that factor.
  *
  * Tensors are cut into pieces, and threads take equal shares of the pieces of all. */
+#include "backends/simd/kernels/ahead.h"
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
 
@@ -80,6 +81,7 @@ static double squares(const float *x, int64_t n)
         for (int s = 0; s < STREAMS; s++) {
             const float *stream = x + s * length + i;
             double *sum = lane + s * WIDTH;
+            simd_ask_ahead(stream, WIDTH);
 #pragma omp simd
             for (int l = 0; l < WIDTH; l++)
                 sum[l] += (double)stream[l] * (double)stream[l];

@@ -1,5 +1,6 @@
 /* Functions of each element in loops that the compiler vectorises.  Errors are at most a few units
  * in the last place of max(1, |y|). */
+#include "backends/simd/kernels/ahead.h"
 #include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/team.h"
@@ -238,9 +239,15 @@ static loop *const loops[][WAYS] = {
 
 static void run_alike(const simd_elementwise *a, int64_t piece)
 {
-    int64_t i = piece * WGI_PIECE, left = a->count - i;
-    loops[a->f][ALIKE](a->x + i, a->dy ? a->dy + i : NULL, a->y + i,
-                       left < WGI_PIECE ? left : WGI_PIECE);
+    enum { STRIP = 256 };
+    int64_t end = (piece + 1) * WGI_PIECE < a->count ? (piece + 1) * WGI_PIECE : a->count;
+    for (int64_t i = piece * WGI_PIECE; i < end; i += STRIP) {
+        const float *x = a->x + i, *dy = a->dy ? a->dy + i : NULL;
+        int64_t n = end - i < STRIP ? end - i : STRIP;
+        simd_ask_ahead(x, n);
+        simd_ask_ahead(dy, n);
+        loops[a->f][ALIKE](x, dy, a->y + i, n);
+    }
 }
 
 static void run_broadcast(const simd_elementwise *a, int64_t task)

@@ -6,6 +6,7 @@
 #ifndef WG_BACKENDS_SIMD_KERNELS_MASK_H
 #define WG_BACKENDS_SIMD_KERNELS_MASK_H
 
+#include "backends/simd/kernels/ahead.h"
 #include "backends/simd/kernels/kernels.h"
 
 #if defined(__AVX512F__)
@@ -170,13 +171,13 @@ static inline const uint16_t *simd_mask_range(const wgi_mask *m, uint64_t first,
 
 /* y = dropout(x), plus `add` unless that is NULL, over `count` elements of which the first is
  * element `first` of the tensor; without dropout the mask's keep is 0.  Drawing numbers keeps the
- * processor from looking far enough ahead into memory by itself: asked to, it does this twice as
- * fast on tensors out of the cache. */
+ * processor from looking ahead into memory by itself. */
 static inline void simd_drop(const wgi_mask *m, int64_t first, int64_t count, const float *x,
                              const float *add, float *y)
 {
-    enum { LINE = 16, AHEAD = 8 * SIMD_MASK_GROUP };
     if (!m->keep) {
+        simd_ask_ahead(x, count);
+        simd_ask_ahead(add, count);
         for (int64_t i = 0; i < count; i++)
             y[i] = add ? add[i] + x[i] : x[i];
         return;
@@ -189,14 +190,8 @@ static inline void simd_drop(const wgi_mask *m, int64_t first, int64_t count, co
         simd_mask_group(m, (uint64_t)(first + i) / SIMD_MASK_GROUP, number);
         int64_t from = i < 0 ? 0 : i,
                 to = i + SIMD_MASK_GROUP < count ? i + SIMD_MASK_GROUP : count;
-        for (int64_t j = 0; j < SIMD_MASK_GROUP;
-             j += LINE) { /* of addresses alone, so past the end does no harm */
-            __builtin_prefetch(
-                (const char *)((uintptr_t)x + (size_t)(from + j + AHEAD) * sizeof *x));
-            if (add)
-                __builtin_prefetch(
-                    (const char *)((uintptr_t)add + (size_t)(from + j + AHEAD) * sizeof *add));
-        }
+        simd_ask_ahead(x + from, to - from);
+        simd_ask_ahead(add ? add + from : NULL, to - from);
         if (add) {
 #pragma omp simd
             for (int64_t j = from; j < to; j++)

@@ -20,6 +20,7 @@
  * SIMD_NORM_ROWS the rows of a block: three times when it is made, once when the sum is stored.
  * The error is at most (4 + n) 2^-24 of the sum of the terms' magnitudes, to first order; of dgain
  * itself it may be any share, since the terms cancel. */
+#include "backends/simd/kernels/ahead.h"
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/column_sum.h"
 #include "backends/simd/kernels/lanes.h"
@@ -72,15 +73,6 @@ static moments moments_of(const float *restrict x, int64_t n, float shift)
     return (moments){simd_folded(sum), simd_folded(squares)};
 }
 
-/* Asks for the row after next: while the sums of one are folded, the processor does not look far
- * enough ahead by itself.  Of addresses alone, so past the end does no harm.  (simd_drop does so
- * for the rows of a branch; backward this gains nothing.) */
-static void look_ahead(const float *x, int64_t width)
-{
-    for (int64_t i = 0; i < width; i += SIMD_LINE)
-        __builtin_prefetch((const char *)((uintptr_t)x + (size_t)(2 * width + i) * sizeof *x));
-}
-
 /* Row `row` of the results: y, and the sum with a branch, unless that is NULL. */
 static void forward_row(const simd_norm *a, int64_t row, float *sum, float *restrict y)
 {
@@ -89,7 +81,7 @@ static void forward_row(const simd_norm *a, int64_t row, float *sum, float *rest
     if (sum)
         simd_drop(&a->mask, at, width, a->branch + at, a->residual + at, sum);
     else
-        look_ahead(a->x + at, width);
+        simd_ask_ahead(a->x + at, width);
     const float *restrict x = sum ? sum : a->x + at;
     /* The mean is mean + rest: rounded to one float it would be wrong by much of a small
      * deviation. */
@@ -165,6 +157,9 @@ static void backward_row(const simd_norm *a, int64_t row, float *restrict dgain,
     float mean = a->mean ? a->mean[row] : 0, rstd = a->rstd[row];
     float sums[SIMD_SUM_LANES] = {0}, products[SIMD_SUM_LANES] = {0};
     int64_t width = a->width, whole = width / SIMD_SUM_LANES * SIMD_SUM_LANES;
+    simd_ask_ahead(x, width);
+    simd_ask_ahead(dy, width);
+    simd_ask_ahead(a->more ? a->more + row * width : NULL, width);
     for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES)
 #pragma omp simd
         for (int l = 0; l < SIMD_SUM_LANES; l++) {

