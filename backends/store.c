@@ -13,7 +13,7 @@
  * time.  All that these change in the common base is what they note of a tensor: it is atomic. */
 typedef struct wgi_owned {
     wg_tensor tensor;
-    void *block;       /* memory that tensor.data lies in; NULL: the store's piece */
+    void *block;       /* memory that tensor.data lies in; NULL: a piece of the store */
     atomic_uint role;  /* a wgi_role, with TOLD if it is what a plan knew */
     atomic_bool loose; /* from a file, not used by a plan yet: see wgi_store_fill */
 } wgi_owned;
@@ -32,8 +32,9 @@ struct wg_store {
     size_t *slot; /* place + 1 in `tensor`, 0: free */
     size_t slots; /* 0 or a power of two            */
     wgi_seal seal;
-    bool sparse; /* see wgi_store_new_sparse */
-    char *piece; /* NULL, or see wgi_store_reserve; `rest` bytes at `next` are free */
+    bool sparse;  /* see wgi_store_new_sparse */
+    void **piece; /* see wgi_store_reserve; of the last one `rest` bytes at `next` are free */
+    size_t n_pieces, cap_pieces;
     char *next;
     size_t rest;
     char *source; /* NULL, or the file that filled it */
@@ -80,6 +81,13 @@ static void free_note(const wgi_note *note)
     free(note->text);
 }
 
+static void free_pieces(wg_store *s)
+{
+    while (s->n_pieces > 0)
+        free(s->piece[--s->n_pieces]);
+    s->rest = 0;
+}
+
 void wg_store_free(wg_store *s)
 {
     if (!s)
@@ -90,6 +98,7 @@ void wg_store_free(wg_store *s)
         free_note(&s->notes[i]);
     free(s->notes);
     free(s->source);
+    free_pieces(s);
     free(s->piece);
     free(s->tensor);
     free(s->slot);
@@ -157,19 +166,23 @@ static char *new_block(const wg_store *s, wg_dtype dtype, const wg_shape *shape)
 
 void wgi_store_reserve(wg_store *s, size_t bytes)
 {
-    if (s->piece || bytes >= SIZE_MAX - WG_ALIGN ||
-        !(s->piece = wgi_zeroed_alloc(bytes + WG_ALIGN)))
+    if (bytes <= s->rest || s->sparse || bytes >= SIZE_MAX - WG_ALIGN ||
+        !WGI_RESERVE(s->piece, s->cap_pieces, s->n_pieces + 1))
         return;
-    size_t past = (size_t)((uintptr_t)s->piece % WG_ALIGN);
-    s->next = s->piece + (past ? WG_ALIGN - past : 0);
+    char *piece = wgi_zeroed_alloc(bytes + WG_ALIGN);
+    if (!piece)
+        return;
+    size_t past = (size_t)((uintptr_t)piece % WG_ALIGN);
+    s->piece[s->n_pieces++] = piece;
+    s->next = piece + (past ? WG_ALIGN - past : 0);
     s->rest = bytes;
 }
 
-/* Zeros of the reserved piece, if they suffice. */
+/* Zeros of the last piece, if they suffice. */
 static bool cut(wg_store *s, wgi_owned *t)
 {
     size_t bytes = wgi_store_room(t->tensor.dtype, &t->tensor.shape);
-    if (!s->piece || bytes > s->rest)
+    if (s->n_pieces == 0 || bytes > s->rest)
         return false;
     t->tensor.data = s->next;
     s->next += bytes;
@@ -243,8 +256,7 @@ static void clear(wg_store *s)
     while (s->count > 0)
         free_tensor(s->tensor[--s->count]);
     free(s->slot);
-    free(s->piece);
-    s->piece = NULL;
+    free_pieces(s);
     s->slot = NULL;
     s->slots = 0;
 }

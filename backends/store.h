@@ -31,9 +31,11 @@ static inline size_t wgi_store_room(wg_dtype dtype, const wg_shape *shape)
     return wgi_round_up((size_t)wg_shape_count(shape) * wg_dtype_size(dtype));
 }
 
-/* Takes memory for the tensors that are added next in one piece of that many bytes.  Most tensors
- * are smaller than a large page, and a fault for each 4 KiB costs more than copying these.  The
- * first piece counts; without it, as without memory for it, each tensor has memory of its own. */
+/* Takes memory for the tensors that are added next in one piece of that many bytes, unless the last
+ * piece has as many left.  Most tensors are smaller than a large page: in pages of 4 KiB, each of
+ * which costs a fault and a place in the processor's table of pages, the norm of all parameters
+ * took twice as long.  Tensors that do not fit, as those of a store without large pages, have
+ * memory of their own. */
 void wgi_store_reserve(wg_store *s, size_t bytes);
 
 /* The tensor of a parameter or state, added with its initial value if it is new.  Fails as

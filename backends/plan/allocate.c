@@ -33,9 +33,22 @@ static bool find_tensor(wgi_planner *p, const wg_value *v, wgi_storage *s)
     return true;
 }
 
+/* Of the tensors that the plan will add to the store. */
+static size_t room_of_new(const wgi_planner *p)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
+        const wg_value *v = wg_graph_value(p->g, i);
+        if (wgi_is_stored(v->node) && v->name && !wg_store_find(p->store, v->name))
+            room += wgi_store_room(v->dtype, &v->shape);
+    }
+    return room;
+}
+
 static bool find_tensors(wgi_planner *p)
 {
     bool ok = true;
+    wgi_store_reserve(p->store, room_of_new(p));
     for (size_t i = 0; ok && i < wg_graph_value_count(p->g); i++) {
         const wg_value *v = wg_graph_value(p->g, i);
         if (wgi_is_stored(v->node))

@@ -36,10 +36,9 @@ static void tensors_are_found_by_name(void **state)
     assert_int_equal(wg_store_count(NULL), 0);
 }
 
-/* Three fit; the fourth and the last have memory of their own. */
-static void a_reserved_piece_holds_what_fits(void **state)
+/* Three fit; the fourth and the last have memory of their own, or of another piece. */
+static void check_piece(bool another)
 {
-    (void)state;
     wg_store *s = wg_store_new(1);
     const wg_shape shapes[] = {{2, {2, 3}}, {1, {0}}, {1, {33}}, {1, {17}}, {2, {300, 300}}};
     enum { N = WG_COUNT(shapes), FIT = 3 };
@@ -49,10 +48,12 @@ static void a_reserved_piece_holds_what_fits(void **state)
         room += wgi_store_room(WG_F32, &shapes[i]);
     assert_int_equal(room, 64 + 0 + 192);
     wgi_store_reserve(s, room);
-    wgi_store_reserve(s, 1 << 20); /* has no effect */
+    wgi_store_reserve(s, room - 64); /* is there */
     for (int i = 0; i < N; i++) {
         char name[8];
         snprintf(name, sizeof name, "t%d", i);
+        if (another && i == FIT)
+            wgi_store_reserve(s, 1 << 20);
         assert_int_equal(wg_store_add(s, name, WG_F32, &shapes[i], &t[i]), WG_OK);
         assert_int_equal((uintptr_t)t[i]->data % 64, 0);
         float *x = t[i]->data;
@@ -67,7 +68,16 @@ static void a_reserved_piece_holds_what_fits(void **state)
     assert_ptr_equal(t[2]->data, (const char *)t[0]->data + 64);
     uintptr_t begin = (uintptr_t)t[0]->data, other = (uintptr_t)t[3]->data;
     assert_true(other < begin || other >= begin + room);
+    uintptr_t after = wgi_store_room(WG_F32, &shapes[3]), last = (uintptr_t)t[4]->data;
+    assert_int_equal(last == other + after, another);
     wg_store_free(s);
+}
+
+static void a_reserved_piece_holds_what_fits(void **state)
+{
+    (void)state;
+    check_piece(false);
+    check_piece(true);
 }
 
 static void an_unequal_tensor_of_the_same_name_is_refused(void **state)
