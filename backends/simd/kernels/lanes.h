@@ -18,8 +18,10 @@ static inline double simd_folded(const float *lane)
     for (int part = 0; part < SIMD_SUM_LANES; part += 8)
         for (int l = 0; l < 8; l++)
             eight[l] += (double)lane[part + l];
-    return ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
-           ((eight[4] + eight[5]) + (eight[6] + eight[7]));
+    for (int width = 4; width; width /= 2)
+        for (int l = 0; l < width; l++)
+            eight[l] += eight[l + width];
+    return eight[0];
 }
 
 #endif

@@ -73,25 +73,23 @@ static moments moments_of(const float *restrict x, int64_t n, float shift)
     return (moments){simd_folded(sum), simd_folded(squares)};
 }
 
-/* Row `row` of the results: y, and the sum with a branch, unless that is NULL. */
-static void forward_row(const simd_norm *a, int64_t row, float *sum, float *restrict y)
+/* Rows that go through each step of a norm together: the folds, divisions and roots of one take the
+ * processor as long as its passes, those of four overlap. */
+enum { TOGETHER = 4 };
+
+/* Where a row is, and what has been found out about it.  The mean is mean + rest: rounded to one
+ * float it would be wrong by much of a small deviation. */
+typedef struct row_state {
+    const float *x;
+    float *y;
+    float mean, rest, rstd;
+} row_state;
+
+static void normalize(const simd_norm *a, const row_state *r)
 {
-    int64_t width = a->width, at = row * width;
-    const float *gain = a->gain, *bias = a->bias;
-    if (sum)
-        simd_drop(&a->mask, at, width, a->branch + at, a->residual + at, sum);
-    else
-        simd_ask_ahead(a->x + at, width);
-    const float *restrict x = sum ? sum : a->x + at;
-    /* The mean is mean + rest: rounded to one float it would be wrong by much of a small
-     * deviation. */
-    float mean = a->mean ? (float)(moments_of(x, width, 0).sum / (double)width) : 0;
-    moments d = moments_of(x, width, mean);
-    float rest = a->mean ? (float)(d.sum / (double)width) : 0;
-    float rstd = 1 / sqrtf((float)(d.squares / (double)width) - rest * rest + a->eps);
-    if (a->mean)
-        a->mean[row] = isfinite(mean) ? mean + rest : mean;
-    a->rstd[row] = rstd;
+    const float *restrict x = r->x, *gain = a->gain, *bias = a->bias;
+    float *restrict y = r->y, mean = r->mean, rest = r->rest, rstd = r->rstd;
+    int64_t width = a->width;
     if (gain && bias) {
 #pragma omp simd
         for (int64_t i = 0; i < width; i++)
@@ -101,6 +99,37 @@ static void forward_row(const simd_norm *a, int64_t row, float *sum, float *rest
     for (int64_t i = 0; i < width; i++) {
         float h = (x[i] - mean - rest) * rstd;
         y[i] = (gain ? h * gain[i] : h) + (bias ? bias[i] : 0);
+    }
+}
+
+/* `n` rows from `row` on, at most TOGETHER, whose results y lie one after the other, as do the sums
+ * with a branch, unless that is NULL. */
+static void forward_rows(const simd_norm *a, int64_t row, int n, float *sum, float *y)
+{
+    int64_t width = a->width;
+    row_state r[TOGETHER] = {{NULL}};
+    for (int k = 0; k < n; k++) {
+        int64_t at = (row + k) * width;
+        if (sum)
+            simd_drop(&a->mask, at, width, a->branch + at, a->residual + at, sum + k * width);
+        else
+            simd_ask_ahead(a->x + at, width);
+        r[k].x = sum ? sum + k * width : a->x + at;
+        r[k].y = y + k * width;
+    }
+    for (int k = 0; k < n && a->mean; k++)
+        r[k].mean = (float)(moments_of(r[k].x, width, 0).sum / (double)width);
+    for (int k = 0; k < n; k++) {
+        moments d = moments_of(r[k].x, width, r[k].mean);
+        float rest = a->mean ? (float)(d.sum / (double)width) : 0;
+        r[k].rest = rest;
+        r[k].rstd = 1 / sqrtf((float)(d.squares / (double)width) - rest * rest + a->eps);
+    }
+    for (int k = 0; k < n; k++) {
+        if (a->mean)
+            a->mean[row + k] = isfinite(r[k].mean) ? r[k].mean + r[k].rest : r[k].mean;
+        a->rstd[row + k] = r[k].rstd;
+        normalize(a, &r[k]);
     }
 }
 
@@ -128,13 +157,15 @@ static void forward_share(const void *args, simd_member m)
     float *sum = a->branch ? a->sum : NULL;
     bool past = streams(a, a->y, sum);
     streamed room;
-    for (int64_t row = simd_first(m, a->rows); row < simd_end(m, a->rows); row++) {
+    int64_t end = simd_end(m, a->rows);
+    for (int64_t row = simd_first(m, a->rows), n; row < end; row += n) {
         int64_t at = row * a->width;
+        n = past ? 1 : end - row < TOGETHER ? end - row : TOGETHER;
         if (!past) {
-            forward_row(a, row, sum ? sum + at : NULL, a->y + at);
+            forward_rows(a, row, (int)n, sum ? sum + at : NULL, a->y + at);
             continue;
         }
-        forward_row(a, row, sum ? room.second : NULL, room.first);
+        forward_rows(a, row, 1, sum ? room.second : NULL, room.first);
         simd_stream(a->y + at, room.first, a->width);
         if (sum)
             simd_stream(sum + at, room.second, a->width);
@@ -147,15 +178,14 @@ void SIMD(layernorm_forward)(const simd_norm *a)
     simd_team(threads_for(a), forward_share, a);
 }
 
-/* Row `row` of dx, and of dbranch unless that is NULL; adds to the block's sums for dgain and
- * dbias. */
-static void backward_row(const simd_norm *a, int64_t row, float *restrict dgain,
-                         float *restrict dbias, float *restrict dx, float *dbranch)
+/* With h = (x - mean) rstd and e = dy gain: the sums of e and of e h, in lanes, over row `row`;
+ * adds to the block's sums for dgain and dbias. */
+static void backward_sums(const simd_norm *a, int64_t row, float *restrict dgain,
+                          float *restrict dbias, float *restrict sums, float *restrict products)
 {
     const float *restrict x = a->x + row * a->width, *restrict dy = a->dy + row * a->width;
     const float *gain = a->gain;
     float mean = a->mean ? a->mean[row] : 0, rstd = a->rstd[row];
-    float sums[SIMD_SUM_LANES] = {0}, products[SIMD_SUM_LANES] = {0};
     int64_t width = a->width, whole = width / SIMD_SUM_LANES * SIMD_SUM_LANES;
     simd_ask_ahead(x, width);
     simd_ask_ahead(dy, width);
@@ -176,12 +206,20 @@ static void backward_row(const simd_norm *a, int64_t row, float *restrict dgain,
         dgain[i] += d * h;
         dbias[i] += d;
     }
-    float sum = a->mean ? (float)(simd_folded(sums) / (double)width) : 0,
-          product = (float)(simd_folded(products) / (double)width);
+}
+
+/* Row `row` of dx, and of dbranch unless that is NULL, with the means of e and of e h. */
+static void backward_row(const simd_norm *a, int64_t row, float mean_e, float mean_eh,
+                         float *restrict dx, float *dbranch)
+{
+    const float *restrict x = a->x + row * a->width, *restrict dy = a->dy + row * a->width;
+    const float *gain = a->gain;
+    float mean = a->mean ? a->mean[row] : 0, rstd = a->rstd[row];
+    int64_t width = a->width;
 #pragma omp simd
     for (int64_t i = 0; i < width; i++) {
         float h = (x[i] - mean) * rstd, e = gain ? dy[i] * gain[i] : dy[i];
-        dx[i] = rstd * (e - sum - h * product);
+        dx[i] = rstd * (e - mean_e - h * mean_eh);
     }
     if (a->more)
 #pragma omp simd
@@ -191,20 +229,39 @@ static void backward_row(const simd_norm *a, int64_t row, float *restrict dgain,
         simd_drop(&a->mask, row * width, width, dx, NULL, dbranch);
 }
 
+/* `n` rows from `row` on, at most TOGETHER, whose results lie one after the other. */
+static void backward_rows(const simd_norm *a, int64_t row, int n, float *dgain, float *dbias,
+                          float *dx, float *dbranch)
+{
+    int64_t width = a->width;
+    float sums[TOGETHER][SIMD_SUM_LANES] = {{0}}, products[TOGETHER][SIMD_SUM_LANES] = {{0}};
+    float mean_e[TOGETHER], mean_eh[TOGETHER];
+    for (int k = 0; k < n; k++)
+        backward_sums(a, row + k, dgain, dbias, sums[k], products[k]);
+    for (int k = 0; k < n; k++) {
+        mean_e[k] = a->mean ? (float)(simd_folded(sums[k]) / (double)width) : 0;
+        mean_eh[k] = (float)(simd_folded(products[k]) / (double)width);
+    }
+    for (int k = 0; k < n; k++)
+        backward_row(a, row + k, mean_e[k], mean_eh[k], dx + k * width,
+                     dbranch ? dbranch + k * width : NULL);
+}
+
 /* Rows [from, to), with their sums for dgain and dbias. */
 static void backward_block(const simd_norm *a, int64_t from, int64_t to, bool past, float *sums)
 {
     int64_t width = a->width;
     streamed room;
     memset(sums, 0, (size_t)(2 * width) * sizeof *sums);
-    for (int64_t row = from; row < to; row++) {
+    for (int64_t row = from, n; row < to; row += n) {
         int64_t at = row * width;
+        n = past ? 1 : to - row < TOGETHER ? to - row : TOGETHER;
         if (!past) {
-            backward_row(a, row, sums, sums + width, a->dx + at,
-                         a->dbranch ? a->dbranch + at : NULL);
+            backward_rows(a, row, (int)n, sums, sums + width, a->dx + at,
+                          a->dbranch ? a->dbranch + at : NULL);
             continue;
         }
-        backward_row(a, row, sums, sums + width, room.first, a->dbranch ? room.second : NULL);
+        backward_rows(a, row, 1, sums, sums + width, room.first, a->dbranch ? room.second : NULL);
         simd_stream(a->dx + at, room.first, width);
         if (a->dbranch)
             simd_stream(a->dbranch + at, room.second, width);
