@@ -1,6 +1,6 @@
 /* A copy of a graph in order of execution, in which nodes may be there several times: each reads
- * the last copies of its operands.  Neither barriers nor further edges are needed for that, since after
- * the pass nobody merges or moves nodes. */
+ * the last copies of its operands.  Neither barriers nor further edges are needed for that, since
+ * after the pass nobody merges or moves nodes. */
 #ifndef WG_PRIVATE_BACKENDS_PLAN_COPIES_H
 #define WG_PRIVATE_BACKENDS_PLAN_COPIES_H
 
@@ -23,7 +23,8 @@ bool wgi_copies_begin(wgi_copies *c, const wg_graph *from, const uint32_t *root,
                       const bool *folded);
 
 /* Appends a copy of n, which is a node of `from` or has operands from there; views that its
- * operands are, of values that have been copied again, are copied again first.  NULL after an error. */
+ * operands are, of values that have been copied again, are copied again first.  NULL after an
+ * error. */
 wg_node *wgi_copies_add(wgi_copies *c, const wg_node *n);
 
 /* Notes that `copy`, the last one made, computes a value for a second time; true if it does, false
