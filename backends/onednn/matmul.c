@@ -84,9 +84,10 @@ static bool rows_collide(int64_t n)
     return n % 512 == 0;
 }
 
-/* With AVX2, the project's own kernels are faster (docs/notes/performance.md): 1.1 to 1.3 times in
- * a reduction over rows whose result is not small, up to 1.2 times where many rows meet few
- * columns, 1.1 to 1.9 times where rows of w collide and oneDNN does not pack them. */
+/* The project's own kernels are faster (docs/notes/performance.md) 1.2 times in a reduction of wide
+ * rows to a narrow result; with AVX2 also 1.1 to 1.3 times in any reduction over rows whose result
+ * is not small, up to 1.2 times where many rows meet few columns, 1.1 to 1.9 times where rows of w
+ * collide and oneDNN does not pack them. */
 static const char *better_by_own_kernels(const od_backend *b, const product *p, way how)
 {
     enum { FEW = 8, MANY = 512, SMALL = 1 << 14, ROWS = 1024, COLUMNS = 256, MIN = 64 };
@@ -94,7 +95,7 @@ static const char *better_by_own_kernels(const od_backend *b, const product *p, 
         return NULL;
     int64_t m = p->y.shape.dim[0], n = p->y.shape.dim[1];
     if (!b->avx2)
-        return how == WAY_SGEMM && m >= 4 * n ? "a reduction of wide rows to a narrow result" : NULL;
+        return how == WAY_SGEMM && m >= 4 * n ? "a reduction of wide rows to few columns" : NULL;
     if (p->transpose_x)
         return how != WAY_PLAIN && m * n >= SMALL ? "a reduction over rows, with AVX2" : NULL;
     if (m >= ROWS && n >= MIN && n <= COLUMNS)
