@@ -90,12 +90,12 @@ static bool rows_collide(int64_t n)
  * collide and oneDNN does not pack them. */
 static const char *better_by_own_kernels(const od_backend *b, const product *p, way how)
 {
-    enum { FEW = 8, MANY = 512, SMALL = 1 << 14, ROWS = 1024, COLUMNS = 256, MIN = 64 };
+    enum { FEW = 8, MANY = 512, SMALL = 1 << 14, ROWS = 1024, COLUMNS = 256, MIN = 64, WIDE = 128 };
     if (p->w.shape.rank != 2 || p->y.shape.rank != 2)
         return NULL;
     int64_t m = p->y.shape.dim[0], n = p->y.shape.dim[1];
     if (!b->avx2)
-        return how == WAY_SGEMM && m >= 4 * n ? "a reduction of wide rows to few columns" : NULL;
+        return how == WAY_SGEMM && n >= WIDE && m >= 4 * n ? "a reduction of wide rows" : NULL;
     if (p->transpose_x)
         return how != WAY_PLAIN && m * n >= SMALL ? "a reduction over rows, with AVX2" : NULL;
     if (m >= ROWS && n >= MIN && n <= COLUMNS)
