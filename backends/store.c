@@ -164,18 +164,20 @@ static char *new_block(const wg_store *s, wg_dtype dtype, const wg_shape *shape)
     return s->sparse ? calloc(1, bytes + WG_ALIGN) : wgi_zeroed_alloc(bytes + WG_ALIGN);
 }
 
-void wgi_store_reserve(wg_store *s, size_t bytes)
+bool wgi_store_reserve(wg_store *s, size_t bytes)
 {
-    if (bytes <= s->rest || s->sparse || bytes >= SIZE_MAX - WG_ALIGN ||
-        !WGI_RESERVE(s->piece, s->cap_pieces, s->n_pieces + 1))
-        return;
+    if (bytes <= s->rest || s->sparse)
+        return true;
+    if (bytes >= SIZE_MAX - WG_ALIGN || !WGI_RESERVE(s->piece, s->cap_pieces, s->n_pieces + 1))
+        return false;
     char *piece = wgi_zeroed_alloc(bytes + WG_ALIGN);
     if (!piece)
-        return;
+        return false;
     size_t past = (size_t)((uintptr_t)piece % WG_ALIGN);
     s->piece[s->n_pieces++] = piece;
     s->next = piece + (past ? WG_ALIGN - past : 0);
     s->rest = bytes;
+    return true;
 }
 
 /* Zeros of the last piece, if they suffice. */
@@ -269,7 +271,7 @@ wg_status wgi_store_fill(wg_store *s, const wg_tensor *list, size_t n, const cha
     size_t room = 0;
     for (size_t i = 0; i < n; i++)
         room += wgi_store_room(list[i].dtype, &list[i].shape);
-    wgi_store_reserve(s, room);
+    (void)wgi_store_reserve(s, room); /* else each has memory of its own */
     for (size_t i = 0; ok && i < n; i++) {
         wgi_owned *t = add_own(s, list[i].name, list[i].dtype, &list[i].shape);
         size_t bytes = (size_t)wg_shape_count(&list[i].shape) * wg_dtype_size(list[i].dtype);

@@ -64,7 +64,7 @@ static wg_status make_store(wgi_opened_model *m, const char *folder, wg_error *e
         wgi_error_file(error, status, folder, "%s", g ? wg_graph_message(g) : "out of memory");
     m->store = wg_store_new(0);
     if (status == WG_OK && m->store)
-        wgi_store_reserve(m->store, room_of_parameters(g));
+        (void)wgi_store_reserve(m->store, room_of_parameters(g)); /* else each on its own */
     for (size_t i = 0; status == WG_OK && i < wg_graph_node_count(g); i++) {
         const wg_node *n = wg_graph_node(g, i);
         if (n->op == &wg_op_parameter && wg_store_add(m->store, n->out[0]->name, n->out[0]->dtype,

@@ -47,8 +47,10 @@ static size_t room_of_new(const wgi_planner *p)
 
 static bool find_tensors(wgi_planner *p)
 {
-    bool ok = true;
-    wgi_store_reserve(p->store, room_of_new(p));
+    size_t room = room_of_new(p);
+    bool ok =
+        wgi_store_reserve(p->store, room) ||
+        wgi_planner_fail(p, WG_ENOMEM, "no memory for parameters and states of %zu bytes", room);
     for (size_t i = 0; ok && i < wg_graph_value_count(p->g); i++) {
         const wg_value *v = wg_graph_value(p->g, i);
         if (wgi_is_stored(v->node))

@@ -98,8 +98,9 @@ static bool finish(wgi_copies *c, const wgi_planner *p)
 
 bool wgi_copies_end(wgi_copies *c, wgi_planner *p, bool ok)
 {
+    ok = ok && finish(c, p);
     free(c->chain);
-    if (ok && finish(c, p)) {
+    if (ok) {
         wgi_planner_adopt(p, c->to, c->map);
         p->again = c->again;
         return true;

@@ -47,13 +47,13 @@ static void check_piece(bool another)
     for (int i = 0; i < FIT; i++)
         room += wgi_store_room(WG_F32, &shapes[i]);
     assert_int_equal(room, 64 + 0 + 192);
-    wgi_store_reserve(s, room);
-    wgi_store_reserve(s, room - 64); /* is there */
+    assert_true(wgi_store_reserve(s, room));
+    assert_true(wgi_store_reserve(s, room - 64)); /* is there */
     for (int i = 0; i < N; i++) {
         char name[8];
         snprintf(name, sizeof name, "t%d", i);
         if (another && i == FIT)
-            wgi_store_reserve(s, 1 << 20);
+            assert_true(wgi_store_reserve(s, 1 << 20));
         assert_int_equal(wg_store_add(s, name, WG_F32, &shapes[i], &t[i]), WG_OK);
         assert_int_equal((uintptr_t)t[i]->data % 64, 0);
         float *x = t[i]->data;
