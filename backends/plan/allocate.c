@@ -33,24 +33,30 @@ static bool find_tensor(wgi_planner *p, const wg_value *v, wgi_storage *s)
     return true;
 }
 
-/* Of the tensors that the plan will add to the store. */
-static size_t room_of_new(const wgi_planner *p)
+/* Takes memory for all tensors that the plan will add to the store. */
+static bool reserve_tensors(wgi_planner *p)
 {
-    size_t room = 0;
+    size_t room = 0, most = 0;
+    const char *largest = "";
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
         const wg_value *v = wg_graph_value(p->g, i);
-        if (wgi_is_stored(v->node) && v->name && !wg_store_find(p->store, v->name))
-            room += wgi_store_room(v->dtype, &v->shape);
+        if (!wgi_is_stored(v->node) || !v->name || wg_store_find(p->store, v->name))
+            continue;
+        size_t bytes = wgi_store_room(v->dtype, &v->shape);
+        largest = bytes > most ? v->name : largest;
+        most = bytes > most ? bytes : most;
+        room = bytes < SIZE_MAX - room ? room + bytes : SIZE_MAX;
     }
-    return room;
+    return wgi_store_reserve(p->store, room) ||
+           wgi_planner_fail(p, WG_ENOMEM,
+                            "%s: out of memory: parameters and states need %zu bytes, and this one "
+                            "of them %zu",
+                            largest, room, most);
 }
 
 static bool find_tensors(wgi_planner *p)
 {
-    size_t room = room_of_new(p);
-    bool ok =
-        wgi_store_reserve(p->store, room) ||
-        wgi_planner_fail(p, WG_ENOMEM, "no memory for parameters and states of %zu bytes", room);
+    bool ok = reserve_tensors(p);
     for (size_t i = 0; ok && i < wg_graph_value_count(p->g); i++) {
         const wg_value *v = wg_graph_value(p->g, i);
         if (wgi_is_stored(v->node))

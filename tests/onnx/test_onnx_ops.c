@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum { B = 2, T = 3, D = 4, MOST = 400 };
-static const char path[] = "made.onnx";
+static const char path[] = "made_ops.onnx";
 static wg_error error;
 
 /* Numbers in (-1, 1) that do not repeat. */
