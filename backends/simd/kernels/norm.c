@@ -107,7 +107,7 @@ static void normalize(const simd_norm *a, const row_state *r)
 static void forward_rows(const simd_norm *a, int64_t row, int n, float *sum, float *y)
 {
     int64_t width = a->width;
-    row_state r[TOGETHER] = {{NULL}};
+    row_state r[TOGETHER] = {{.x = NULL}};
     for (int k = 0; k < n; k++) {
         int64_t at = (row + k) * width;
         if (sum)
