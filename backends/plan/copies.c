@@ -6,8 +6,7 @@
 
 bool wgi_copies_begin(wgi_copies *c, const wg_graph *from, const uint32_t *root, const bool *folded)
 {
-    *c = (wgi_copies){.from = from,
-                      .root = root,
+    *c = (wgi_copies){.root = root,
                       .folded = folded,
                       .to = wg_graph_new(),
                       .map = calloc(wg_graph_value_count(from) + 1, sizeof *c->map)};

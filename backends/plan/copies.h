@@ -6,8 +6,8 @@
 
 #include "backends/plan/planner.h"
 
+/* Of a graph `from`. */
 typedef struct wgi_copies {
-    const wg_graph *from;
     const uint32_t *root; /* [values of from] */
     const bool *folded;   /* [nodes of from] computed when the plan is made; NULL: not known yet */
     wg_graph *to;

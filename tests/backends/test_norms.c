@@ -125,7 +125,7 @@ static void results_are_not_held_across_the_peak(void **state)
 static void what_is_small_shown_or_rounded_is_computed_once(void **state)
 {
     (void)state;
-    step small = step_of(POST_NORM, ROWS - 1, false), half = step_of(HALF, ROWS, false),
+    step small = step_of(POST_NORM, ROWS - 1, false), half = step_of(HALF, 2 * ROWS, false),
          once = step_of(POST_NORM, ROWS, false), shown = step_of(POST_NORM, ROWS, true);
     wg_plan *p = plan_of(small.g, NULL), *h = plan_of(half.g, NULL),
             *plain = plan_of(once.g, &(wg_plan_options){.no_fuse = true}),

@@ -1,6 +1,6 @@
 /* Asking memory for what a loop reads some thousand numbers later.  A processor looks ahead by
  * itself, but too little where each number costs tens of instructions: gelu_grad of tensors out of
- * the caches took 2.3 times as long on one thread of an Intel Xeon, sums of squares 1.3 times. */
+ * the caches took 2.3 times as long on one thread of an Intel Xeon. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_AHEAD_H
 #define WG_BACKENDS_SIMD_KERNELS_AHEAD_H
 
