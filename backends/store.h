@@ -34,8 +34,8 @@ static inline size_t wgi_store_room(wg_dtype dtype, const wg_shape *shape)
 /* Takes memory for the tensors that are added next in one piece of that many bytes, unless the last
  * piece has as many left.  Most tensors are smaller than a large page: in pages of 4 KiB, each of
  * which costs a fault and a place in the processor's table of pages, the norm of all parameters
- * took 1.4 to 2 times as long.  Tensors that do not fit, as all of a store without large pages, have memory
- * of their own.  false without memory, after which they all do. */
+ * took 1.4 to 2 times as long.  Tensors that do not fit, as all of a store without large pages,
+ * have memory of their own.  false without memory, after which they all do. */
 bool wgi_store_reserve(wg_store *s, size_t bytes);
 
 /* The tensor of a parameter or state, added with its initial value if it is new.  Fails as
