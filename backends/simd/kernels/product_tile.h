@@ -153,9 +153,12 @@ SIMD_INLINE void run_tile(const tile *t, int64_t a_row, int64_t a_step, int64_t 
                           int vectors)
 {
     vector sum[HEIGHT * VECTORS] = {{0}};
-    for (int64_t i = 0; i < t->rows; i++)
+    for (int64_t i = 0; i < t->rows; i++) {
+        float *row = t->c + i * t->ldc;
         for (int v = 0; v < vectors; v += 16 / LANES)
-            __builtin_prefetch(t->c + i * t->ldc + v * LANES, 1);
+            __builtin_prefetch(row + v * LANES, 1);
+        __builtin_prefetch(row + vectors * LANES - 1, 1);
+    }
     multiply(t, a_row, a_step, b_step, height, vectors, sum);
     if (t->rows >= height && t->columns >= vectors * LANES) {
         write_tile(t, t->c, t->ldc, t->bias, height, vectors, sum);
