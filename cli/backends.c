@@ -14,7 +14,7 @@ static const struct argp_option table[] = {
      "they "
      "are asked in that order; may be repeated",
      0},
-    {"threads", THREADS, "N", 0, "number of threads (default: all)", 0},
+    {"threads", THREADS, "N", 0, "number of threads (default: all, or one for a small graph)", 0},
     {0},
 };
 

@@ -1,6 +1,5 @@
 /* wengert bench MODEL: the time of a run of a model, its gradient or a whole training step, on each
  * list of backends in turn, and by node. */
-#include "graph/threads.h"
 #include "cli/measure.h"
 #include "cli/source.h"
 #include "cli/values.h"
@@ -321,7 +320,6 @@ int bench_model(int argc, char **argv)
     if (code != EXIT_OK)
         return code;
     s = (source){.name = r.name};
-    r.backends.threads = wgi_threads(r.backends.threads);
     code = source_check_options(&r.options, &r.name, 1);
     if (code == EXIT_OK)
         code = source_open(&s, r.name, &r.options);

@@ -1,5 +1,4 @@
 /* wengert bench op NAME: times of one op on each backend, in turn. */
-#include "graph/threads.h"
 #include "cli/measure.h"
 #include "cli/trials.h"
 #include "cli/values.h"
@@ -357,7 +356,6 @@ int bench_op(int argc, char **argv)
     int code = parse_arguments(&argp, argc, argv, 0, &r);
     if (code != EXIT_OK)
         return code;
-    r.backends.threads = wgi_threads(r.backends.threads);
     const wg_op *op = wg_op_find(r.op);
     code = EXIT_USAGE;
     if (op)

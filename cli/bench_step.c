@@ -1,5 +1,4 @@
 /* wengert bench train-step: a training step of a Transformer, as the trainer builds it. */
-#include "graph/threads.h"
 #include "measure/train_step.h"
 #include "cli/measure.h"
 #include "cli/values.h"
@@ -447,7 +446,6 @@ int bench_train_step(int argc, char **argv)
     int code = parse_arguments(&argp, argc, argv, 0, &r);
     if (code != EXIT_OK)
         return code;
-    r.backends.threads = wgi_threads(r.backends.threads);
     code = bench(&r);
     close_backends(&r.backends);
     return code;

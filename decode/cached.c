@@ -23,7 +23,6 @@
 enum {
     MAX_PLANS = 32,
     ENCODED = 1024, /* tokens of one encoding, unless one sentence is longer    */
-    MIN_ROWS = 8,   /* of a plan                                                */
     MAX_WASTE = 4,  /* maximum rows of an existing plan per row of the batch */
     ROWS = 0,       /* of a plan's key                                          */
     K               /* candidates of a step; 0: an encoding                     */
@@ -134,10 +133,10 @@ static wg_status make(void *decoder, const wgi_plan_key *key, wg_plan **plan, vo
 }
 
 /* The smallest existing plan for n rows, unless it is much too large; otherwise a new one.  Sizes
- * are MIN_ROWS times powers of two. */
+ * are WGI_LEAST_ROWS times powers of two. */
 static wg_status plan_for(wgi_cached *c, int64_t n, int64_t k, const token_io **out)
 {
-    const int64_t fitting = wgi_round_up_doubling(n, MIN_ROWS);
+    const int64_t fitting = wgi_round_up_doubling(n, WGI_LEAST_ROWS);
     void *io = NULL;
     for (int64_t rows = fitting; !io && (rows == fitting || rows <= MAX_WASTE * n); rows *= 2)
         io = wgi_plan_cache_find(&c->plans, &(wgi_plan_key){{rows, k}});

@@ -83,8 +83,8 @@ static wgi_plan_key key_of(const wg_transformer_config *c, const wgi_beam_row *r
         source = wgi_larger(source, (int64_t)rows[i].sentence->length);
         target = wgi_larger(target, (int64_t)rows[i].partial->n + 1);
     }
-    return (wgi_plan_key){{wgi_round_up_doubling((int64_t)n, 1), wgi_round_up_length(c, source),
-                           wgi_round_up_length(c, target), k}};
+    return (wgi_plan_key){{wgi_round_up_doubling((int64_t)n, WGI_LEAST_ROWS),
+                           wgi_round_up_length(c, source), wgi_round_up_length(c, target), k}};
 }
 
 static void set_row(const plain_io *io, const int64_t *size, const wgi_beam_row *r, int64_t i,

@@ -4,6 +4,11 @@
 
 #include "wengert/models/transformer.h"
 
+/* Rows of a step, at least.  Products of fewer rows may add up in another order than those of more
+ * (backends/simd/kernels/product.c), and what a sentence gets must not depend on how many others
+ * are translated with it. */
+enum { WGI_LEAST_ROWS = 8 };
+
 static inline int64_t wgi_larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;

@@ -9,8 +9,10 @@
 
 const wgi_pass *wgi_passes(size_t *count)
 {
+    /* clang-format off */
     static const wgi_pass passes[] = {
         {"marks", wgi_pass_marks},
+        {"threads", wgi_pass_threads},
         {"backends", wgi_pass_backends},
         {"transposes", wgi_pass_transposes},
         {"blocks", wgi_pass_blocks},
@@ -26,6 +28,7 @@ const wgi_pass *wgi_passes(size_t *count)
         {"budget", wgi_pass_budget},
         {"allocate", wgi_pass_allocate},
     };
+    /* clang-format on */
     *count = WG_COUNT(passes);
     return passes;
 }
@@ -35,8 +38,6 @@ bool wgi_planner_open(wgi_planner *p, wg_graph *g, const wg_plan_options *option
     wg_plan_options o = options ? *options : (wg_plan_options){0};
     if (o.keep_all)
         o.workspace = NULL;
-    int threads = o.threads;
-    o.threads = wgi_threads(o.threads);
     *p = (wgi_planner){
         .options = o,
         .source = g,
@@ -45,8 +46,8 @@ bool wgi_planner_open(wgi_planner *p, wg_graph *g, const wg_plan_options *option
         .store = o.store ? o.store : wg_store_new(o.seed),
         .workspace = o.workspace ? wgi_workspace_hold(o.workspace) : wg_workspace_new(),
     };
-    if (!wgi_threads_valid(threads))
-        return wgi_planner_fail(p, WG_EINVAL, WGI_THREADS_WRONG, threads, WG_MAX_THREADS);
+    if (!wgi_threads_valid(o.threads))
+        return wgi_planner_fail(p, WG_EINVAL, WGI_THREADS_WRONG, o.threads, WG_MAX_THREADS);
     return (p->store && p->workspace) || wgi_planner_fail(p, WG_ENOMEM, "out of memory");
 }
 

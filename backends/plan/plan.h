@@ -108,4 +108,7 @@ static inline char *wgi_memory_of(const wg_plan *p, const wg_value *v)
 /* Writes the addresses of all storages into the calls; again whenever the workspace has moved. */
 void wgi_plan_wire(wg_plan *p);
 
+/* Of a run with so many threads, those for a call of n's kernel (threads.c). */
+int wgi_threads_of_call(const wg_node *n, int threads);
+
 #endif

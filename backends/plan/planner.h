@@ -13,7 +13,7 @@
 #include "backends/plan/plan.h"
 
 typedef struct wgi_planner {
-    wg_plan_options options; /* with defaults filled in                                        */
+    wg_plan_options options; /* with defaults filled in, the threads by their pass              */
     wg_graph *source;        /* the user's graph, which gets the error if planning fails        */
 
     /* The graph as the passes so far have made it.  At first it is the source itself, and `of` is
@@ -46,6 +46,7 @@ typedef struct wgi_pass {
 } wgi_pass;
 
 bool wgi_pass_marks(wgi_planner *p);      /* marks.c: outputs and assignments, checked           */
+bool wgi_pass_threads(wgi_planner *p);    /* threads.c: their number                             */
 bool wgi_pass_backends(wgi_planner *p);   /* kernels.c: backends are opened                      */
 bool wgi_pass_transposes(wgi_planner *p); /* transposes.c: products read matrices as they lie    */
 bool wgi_pass_blocks(wgi_planner *p);     /* blocks.c: convolutions keep a layout of their own   */

@@ -9,7 +9,8 @@ wg_plan_stats wg_plan_statistics(const wg_plan *p)
     wg_plan_stats s = {0};
     if (!p)
         return s;
-    s = (wg_plan_stats){.nodes = p->program.n_work,
+    s = (wg_plan_stats){.threads = p->options.threads,
+                        .nodes = p->program.n_work,
                         .buffer_bytes = p->layout.buffer_bytes,
                         .shared_bytes = p->options.workspace ? p->layout.shared_bytes : 0,
                         .value_bytes = p->layout.value_bytes,

@@ -36,7 +36,7 @@ void wgi_plan_wire(wg_plan *p)
                             .state = w->kernel.state,
                             .scratch =
                                 w->scratch == WG_NONE ? NULL : p->layout.storage[w->scratch].memory,
-                            .threads = p->options.threads,
+                            .threads = wgi_threads_of_call(n, p->options.threads),
                             .seed = p->options.seed,
                             .message = p->call_message};
         for (int k = 0; k < n->n_in; k++, slot++) {

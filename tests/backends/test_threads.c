@@ -1,4 +1,5 @@
-/* How many threads control groups leave to a run, and when threads wait briefly for each other. */
+/* How many threads control groups leave to a run, how many a plan makes use of, and when threads
+ * wait briefly for each other. */
 #include "tests/test.h"
 #include "backends/delay.h"
 #include "backends/waiting.h"
@@ -124,6 +125,74 @@ static void test_default(void **state)
     for (size_t i = 0; i < WG_COUNT(defaults); i++)
         assert_int_equal(wgi_threads_default(defaults[i].openmp, defaults[i].quota),
                          defaults[i].threads);
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+static int threads_of_calls; /* that the kernels of `counting` have had, at most */
+
+static const char *refuses_nothing(void *state, const wg_node *n)
+{
+    (void)state, (void)n;
+    return NULL;
+}
+
+static void count_threads(wg_call *c)
+{
+    threads_of_calls = c->threads > threads_of_calls ? c->threads : threads_of_calls;
+    memset(c->out[0], 0, wg_value_bytes(c->node->out[0]));
+}
+
+static wg_status prepare_count(void *state, const wg_node *n, wg_kernel *k)
+{
+    (void)state, (void)n;
+    *k = (wg_kernel){.name = "count", .run = count_threads};
+    return WG_OK;
+}
+
+/* Of a product of two [n, n], and of a sine of n x n numbers; a larger one that is not asked for
+ * makes no difference. */
+static void test_plans(void **state)
+{
+    (void)state;
+    static const struct {
+        bool sine;
+        int64_t n;
+        int asked;
+        int plan, call; /* 0: as many as there are */
+    } cases[] = {
+        {false, 8, 0, 1, 1},  {false, 64, 0, 1, 1},  {false, 512, 0, 0, 0}, {false, 8, 3, 3, 1},
+        {false, 64, 3, 3, 3}, {false, 512, 3, 3, 3}, {false, 512, 1, 1, 1}, {true, 128, 0, 1, 1},
+        {true, 512, 0, 0, 0}, {true, 16, 2, 2, 1},   {true, 64, 2, 2, 2},
+    };
+    static const wg_backend counting = {.abi = WG_BACKEND_ABI,
+                                        .name = "counting",
+                                        .reproducible = WG_ANY_THREADS,
+                                        .refuses = refuses_nothing,
+                                        .prepare = prepare_count};
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(cases[i].n, cases[i].n));
+        wg_value *big = wg_input(g, "big", WG_F32, WG_SHAPE(512, 512));
+        wg_value *y = cases[i].sine ? wg_sin(x) : wg_matmul(x, x);
+        wg_output(wg_matmul(big, big), "not asked for");
+        const wg_backend *only = &counting;
+        wg_plan *p;
+        assert_int_equal(wg_plan_create(&p, g,
+                                        &(wg_plan_options){.threads = cases[i].asked,
+                                                           .outputs = &y,
+                                                           .n_outputs = 1,
+                                                           .backends = &only,
+                                                           .n_backends = 1}),
+                         WG_OK);
+        int all = wgi_threads(0);
+        threads_of_calls = 0;
+        assert_int_equal(wg_plan_run(p, 1), WG_OK);
+        assert_int_equal(wg_plan_statistics(p).threads, cases[i].plan ? cases[i].plan : all);
+        assert_int_equal(threads_of_calls, cases[i].call ? cases[i].call : all);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -399,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_delay),
         cmocka_unit_test(test_looks_within_a_run), /* the first of the process */
         cmocka_unit_test(test_watched_runs),
+        cmocka_unit_test(test_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* What no position of the Transformer may see: the future, padding, other sentences.  Bit for bit,
  * in every variant and on every backend. */
+#include "tests/any_threads.h"
 #include "tests/transformers.h"
 
 enum { ROWS = 3, SOURCE = 5, TARGET = 6 };
@@ -131,12 +132,69 @@ static void lengths_of_targets_matter_to_padding_only(void **state)
     assert_true(different(logits[0], logits[1], COUNT * v, TARGET * v) > 0);
 }
 
+/* ---- how far --------------------------------------------------------------------------------- */
+
+enum { LONG = 8, LONGEST_LOGITS = LONG * 16 };
+
+typedef struct batch {
+    int64_t rows, source, target;
+} batch;
+
+/* The logits of a sentence of 3 source and LONG target tokens in the last row of a batch. */
+static void logits_in(const wg_transformer_config *c, wg_backend_list backends, wg_store *store,
+                      const batch *b, float *logits)
+{
+    transformer t = transformer_of(c, b->rows, b->source, b->target, false);
+    wg_plan *p = transformer_plan(&t, backends, store, 1);
+    transformer_fill(p, &t, 9);
+    int64_t last = b->rows - 1, v = c->target_vocabulary;
+    for (int64_t i = 0; t.in.source && i < 3; i++)
+        wg_plan_i32(p, t.in.source)[last * b->source + i] = (int32_t)(1 + 2 * i);
+    if (t.in.source)
+        wg_plan_i32(p, t.in.source_lengths)[last] = 3;
+    for (int64_t i = 0; i < LONG; i++)
+        wg_plan_i32(p, t.in.target_in)[last * b->target + i] = (int32_t)(5 * i % 7);
+    run(p, 0);
+    memcpy(logits, floats(p, t.logits) + last * b->target * v, (size_t)(LONG * v) * sizeof *logits);
+    wg_plan_free(p);
+    wg_graph_free(t.g);
+}
+
+/* How many sentences share a batch, and how far they are padded, shows nowhere, on the backends
+ * whose results search by several threads may divide. */
+static void sizes_of_batches_are_hidden(void **state)
+{
+    (void)state;
+    static const batch batches[] = {{8, 3, 8}, {8, 8, 8}, {8, 16, 8}, {8, 8, 16}, {16, 12, 16}};
+    size_t compared = 0;
+    wg_backend_list all = any_threads_backends();
+    wg_transformer_config c;
+    for (size_t variant = 0; wgi_transformer_variant(variant, &c); variant += SANITIZED ? 3 : 1)
+        for (int64_t width = 8; width <= 64; width *= 2) {
+            float first[LONGEST_LOGITS], other[LONGEST_LOGITS];
+            int64_t n = LONG * c.target_vocabulary;
+            c.d_model = width;
+            c.d_ff = 2 * width;
+            wg_store *store = wg_store_new(3);
+            for (size_t i = 0; i < WG_COUNT(batches); i++, compared += (size_t)n) {
+                logits_in(&c, all, store, &batches[i], i ? other : first);
+                check_that(!i || different(first, other, 0, n) == 0,
+                           "%s, width %lld: %lld x %lld + %lld shows", c.name, (long long)width,
+                           (long long)batches[i].rows, (long long)batches[i].source,
+                           (long long)batches[i].target);
+            }
+            wg_store_free(store);
+        }
+    assert_true(compared > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_future_is_hidden),
         cmocka_unit_test(padding_is_hidden),
         cmocka_unit_test(lengths_of_targets_matter_to_padding_only),
+        cmocka_unit_test(sizes_of_batches_are_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

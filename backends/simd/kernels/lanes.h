@@ -14,14 +14,16 @@ enum { SIMD_SUM_LANES = 16 };
 
 static inline double simd_folded(const float *lane)
 {
-    double eight[8] = {0};
-    for (int part = 0; part < SIMD_SUM_LANES; part += 8)
-        for (int l = 0; l < 8; l++)
-            eight[l] += (double)lane[part + l];
-    for (int width = 4; width; width /= 2)
-        for (int l = 0; l < width; l++)
-            eight[l] += eight[l + width];
-    return eight[0];
+    float eight[8];
+    double sum[4];
+#pragma omp simd
+    for (int l = 0; l < 8; l++)
+        eight[l] = SIMD_SUM_LANES == 32 ? (lane[l] + lane[8 + l]) + (lane[16 + l] + lane[24 + l])
+                                        : lane[l] + lane[8 + l];
+#pragma omp simd
+    for (int l = 0; l < 4; l++)
+        sum[l] = (double)eight[l] + (double)eight[4 + l];
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
 #endif

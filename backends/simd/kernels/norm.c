@@ -73,6 +73,21 @@ static moments moments_of(const float *restrict x, int64_t n, float shift)
     return (moments){simd_folded(sum), simd_folded(squares)};
 }
 
+static double sum_of(const float *restrict x, int64_t n)
+{
+    if (n < FEW)
+        return moments_of_few(x, n, 0).sum;
+    float sum[SIMD_SUM_LANES] = {0};
+    int64_t whole = n / SIMD_SUM_LANES * SIMD_SUM_LANES;
+    for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES)
+#pragma omp simd
+        for (int l = 0; l < SIMD_SUM_LANES; l++)
+            sum[l] += x[i + l];
+    for (int64_t i = whole; i < n; i++)
+        sum[i - whole] += x[i];
+    return simd_folded(sum);
+}
+
 /* Rows that go through each step of a norm together: the folds, divisions and roots of one take the
  * processor as long as its passes, those of four overlap. */
 enum { TOGETHER = 4 };
@@ -114,11 +129,13 @@ static void forward_rows(const simd_norm *a, int64_t row, int n, float *sum, flo
             simd_drop(&a->mask, at, width, a->branch + at, a->residual + at, sum + k * width);
         else
             simd_ask_ahead(a->x + at, width);
+        if (y + k * width == a->y + at) /* writing a line begins with reading it */
+            simd_ask_ahead(a->y + at, width);
         r[k].x = sum ? sum + k * width : a->x + at;
         r[k].y = y + k * width;
     }
     for (int k = 0; k < n && a->mean; k++)
-        r[k].mean = (float)(moments_of(r[k].x, width, 0).sum / (double)width);
+        r[k].mean = (float)(sum_of(r[k].x, width) / (double)width);
     for (int k = 0; k < n; k++) {
         moments d = moments_of(r[k].x, width, r[k].mean);
         float rest = a->mean ? (float)(d.sum / (double)width) : 0;

@@ -30,8 +30,10 @@
 #include <sched.h>
 
 enum {
-    FEW = 4,
-    DOTS = 8,              /* dot products: maximum rows, and columns at a time */
+    FEW = 4,   /* maximum rows for dot products, ... */
+    FEWER = 2, /* ... of fewer than SHORT terms, where their sums of lanes count */
+    SHORT = 128,
+    DOTS = 8,              /* columns of dot products at a time */
     THIN = 4 * HEIGHT,     /* maximum rows of a thin product */
     VERY_NARROW = 128,     /* NARROW where rows of A collide in the cache */
     GROUP = 8,             /* panels that are packed at a time */
@@ -439,6 +441,15 @@ static void run_long(plan *w)
 
 /* ---- a few rows times rows ------------------------------------------------------------------- */
 
+SIMD_INLINE float sum_of_lanes(const vector *x)
+{
+    four sum = {0};
+    SIMD_UNROLLED
+    for (int lane = 0; lane < LANES; lane += 4)
+        sum += *(const four *)((const float *)x + lane);
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
 /* Where both A and B lie along k, some numbers of a row of C: c[j] = alpha a . b[j] + beta c[j],
  * and so on */
 SIMD_INLINE void run_dots(const simd_product *p, int64_t row, int64_t column, int columns)
@@ -454,9 +465,7 @@ SIMD_INLINE void run_dots(const simd_product *p, int64_t row, int64_t column, in
             sum[j] += x * *(const vector *)(b + j * p->ldb + q);
     }
     for (int j = 0; j < columns; j++) {
-        float y = 0;
-        for (int lane = 0; lane < LANES; lane++)
-            y += sum[j][lane];
+        float y = sum_of_lanes(&sum[j]);
         for (int64_t rest = q; rest < p->k; rest++)
             y += a[rest] * b[j * p->ldb + rest];
         y *= p->alpha;
@@ -488,7 +497,7 @@ void SIMD(product)(const simd_product *p)
 {
     if (p->m <= 0 || p->n <= 0)
         return;
-    bool few = p->m <= FEW && p->tb && !p->ta;
+    bool few = p->m <= (p->k < SHORT ? FEWER : FEW) && p->tb && !p->ta;
     bool is_long = simd_product_segments(p->m, p->n, p->k) > 1 && !p->bias && !p->relu;
     plan w = is_long ? plan_long(p) : plan_of(p);
     void (*run)(plan *) = few ? run_few : is_long ? run_long : w.thin ? run_thin : run_slabs;

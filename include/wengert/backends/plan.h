@@ -41,7 +41,8 @@ typedef struct wg_plan_options {
      * with a limit of `memory`. */
     bool fixed_parameters;
     int threads;             /**< of a run, up to WG_MAX_THREADS; 0: what the process may use, but
-                                no more than those; others: WG_EINVAL */
+                                no more than those, or one where no node is large enough to be
+                                worth more; others: WG_EINVAL */
     wg_store *store;         /**< parameters and states; NULL: the plan makes its own */
     wg_workspace *workspace; /**< shared with other plans; NULL or keep_all: its own */
     uint64_t seed;           /**< of random ops */
@@ -117,6 +118,7 @@ WG_API wg_store *wg_plan_store(wg_plan *p);
 
 /** Sizes and costs.  Each value in the buffer counts rounded up to 64 bytes. */
 typedef struct wg_plan_stats {
+    int threads;         /**< of a run */
     size_t nodes;        /**< nodes that a run computes */
     size_t buffer_bytes; /**< of the buffer: intermediate values and scratch */
     size_t shared_bytes; /**< the part of it that is in a workspace shared with other plans */

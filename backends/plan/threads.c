@@ -1,0 +1,40 @@
+/* How many threads a run has, where the options leave it open, and each of its calls.
+ *
+ * To wake a team and to wait for it takes 2 to 5 us, milliseconds if another process has the core;
+ * and what one core has written, another reads slowly.  So a plan runs on one thread unless some
+ * node is worth a team; but then nodes of medium size use it too, since their operands lie in the
+ * caches of all.  docs/notes/performance.md has the measurements. */
+#include "backends/plan/planner.h"
+#include "graph/threads.h"
+
+#include <stdlib.h>
+
+/* In floating-point operations and bytes together; a function of one operand, such as tanh, counts
+ * as more than the single operation by which FLOP are counted. */
+static const double WORTH_A_TEAM = 1 << 21, WORTH_SHARING = 1 << 15, FUNCTION = 32;
+
+static double work_of(const wg_node *n)
+{
+    bool function = (n->op->flags & WG_OP_ELEMENTWISE) && n->n_in == 1;
+    double elements = function ? (double)wg_value_count(n->in[0]) : 0;
+    return wg_node_flops(n) + wg_node_bytes(n) + FUNCTION * elements;
+}
+
+int wgi_threads_of_call(const wg_node *n, int threads)
+{
+    return work_of(n) < WORTH_SHARING ? 1 : threads;
+}
+
+bool wgi_pass_threads(wgi_planner *p)
+{
+    if (p->options.threads > 0)
+        return true;
+    bool *needed = wgi_needed_nodes(p->g, p->marks), any = false;
+    if (!needed)
+        return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
+    for (size_t i = 0; i < wg_graph_node_count(p->g) && !any; i++)
+        any = needed[i] && work_of(wg_graph_node(p->g, i)) >= WORTH_A_TEAM;
+    free(needed);
+    p->options.threads = any ? wgi_threads(0) : 1;
+    return true;
+}
