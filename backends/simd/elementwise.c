@@ -30,6 +30,11 @@ static const struct {
     {&wg_op_log1p, SIMD_LOG1P},
     {&wg_op_expm1, SIMD_EXPM1},
     {&wg_op_atan, SIMD_ATAN},
+    {&wg_op_sin, SIMD_SIN},
+    {&wg_op_cos, SIMD_COS},
+    {&wg_op_erf, SIMD_ERF},
+    {&wg_op_elu, SIMD_ELU},
+    {&wg_op_leaky_relu, SIMD_LEAKY_RELU},
     {&wg_op_tanh, SIMD_TANH},
     {&wg_op_sigmoid, SIMD_SIGMOID},
     {&wg_op_softplus, SIMD_SOFTPLUS},
@@ -67,6 +72,13 @@ static simd_function function_of(const wg_node *n)
     return functions[i].f;
 }
 
+static float parameter_of(const wg_node *n)
+{
+    if (n->op == &wg_op_elu)
+        return (float)((const wg_elu_attrs *)n->attrs)->alpha;
+    return n->op == &wg_op_leaky_relu ? (float)((const wg_leaky_relu_attrs *)n->attrs)->slope : 0;
+}
+
 static void run(wg_call *c)
 {
     const wg_node *n = c->node;
@@ -76,6 +88,7 @@ static void run(wg_call *c)
                           .y = c->out[0],
                           .count = wg_value_count(n->out[0]),
                           .f = function_of(n),
+                          .parameter = parameter_of(n),
                           .threads = c->threads};
     if (broadcasts(n)) {
         rows = wgi_rows_of(n);
@@ -90,6 +103,11 @@ const simd_kernel wgi_simd_elementwise[] = {
     {&wg_op_log1p, "elementwise", refuses, NULL, run},
     {&wg_op_expm1, "elementwise", refuses, NULL, run},
     {&wg_op_atan, "elementwise", refuses, NULL, run},
+    {&wg_op_sin, "elementwise", refuses, NULL, run},
+    {&wg_op_cos, "elementwise", refuses, NULL, run},
+    {&wg_op_erf, "elementwise", refuses, NULL, run},
+    {&wg_op_elu, "elementwise", refuses, NULL, run},
+    {&wg_op_leaky_relu, "elementwise", refuses, NULL, run},
     {&wg_op_tanh, "elementwise", refuses, NULL, run},
     {&wg_op_sigmoid, "elementwise", refuses, NULL, run},
     {&wg_op_softplus, "elementwise", refuses, NULL, run},

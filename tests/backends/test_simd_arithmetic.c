@@ -3,6 +3,8 @@
 #include "tests/simd.h"
 #include "wengert/ops/ops.h"
 
+static const float SLOPE = 0.3F;
+
 static float arithmetic(simd_function f, float u, float v)
 {
     switch (f) {
@@ -12,6 +14,7 @@ static float arithmetic(simd_function f, float u, float v)
     case SIMD_SQRT: return sqrtf(u);
     case SIMD_RECIPROCAL: return 1 / u;
     case SIMD_RELU: return isnan(u) ? u : u > 0 ? u : 0;
+    case SIMD_LEAKY_RELU: return u <= 0 ? SLOPE * u : u;
     case SIMD_RELU_GRAD: return u > 0 ? v : 0;
     case SIMD_ADD: return u + v;
     case SIMD_SUB: return u - v;
@@ -66,7 +69,8 @@ static void arithmetic_is_exact(void **state)
                                                             .y = y,
                                                             .count = counts[k],
                                                             .f = f,
-                                                            .threads = 1 + (int)k % 2});
+                                                            .threads = 1 + (int)k % 2,
+                                                            .parameter = SLOPE});
                 for (int64_t i = 0; i < counts[k]; i++, compared++)
                     check_that(same(y[i], arithmetic(f, x[i], v[i])),
                                "%s, function %d of %g and %g: %g", s.table[t]->isa, f, (double)x[i],

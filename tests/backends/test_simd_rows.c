@@ -203,6 +203,8 @@ static double sigmoid(double x)
     return 1 / (1 + exp(-x));
 }
 
+static const float PARAMETER = 0.75F; /* of those that have one */
+
 static double function(simd_function f, double x)
 {
     const double root = sqrt(2 / acos(-1)), c = 0.044715;
@@ -213,7 +215,11 @@ static double function(simd_function f, double x)
     case SIMD_LOG1P: return log1p(x);
     case SIMD_EXPM1: return expm1(x);
     case SIMD_ATAN: return atan(x);
+    case SIMD_ERF: return erf(x);
+    case SIMD_ELU: return x <= 0 ? (double)PARAMETER * expm1(x) : x;
     case SIMD_TANH: return tanh(x);
+    case SIMD_SIN: return sin(x);
+    case SIMD_COS: return cos(x);
     case SIMD_SIGMOID: return sigmoid(x);
     case SIMD_SILU: return x * sigmoid(x);
     case SIMD_GELU_ERF: return x * erfc(-x / sqrt(2)) / 2;
@@ -255,8 +261,13 @@ static void functions_are_right(void **state)
                         : i % 3 == 2                     ? (f == SIMD_LOG) + 0.4f * x[i]
                                                          : expf(x[i] * 0.8f * size);
             }
-            simd_elementwise a = {
-                .x = at, .dy = slope ? dy : NULL, .y = y, .count = COUNT, .f = f, .threads = 2};
+            simd_elementwise a = {.x = at,
+                                  .dy = slope ? dy : NULL,
+                                  .y = y,
+                                  .count = COUNT,
+                                  .f = f,
+                                  .threads = 2,
+                                  .parameter = PARAMETER};
             s.table[t]->elementwise(&a);
             for (int i = 0; i < COUNT; i++) {
                 double factor = slope ? (double)dy[i] : 1,
@@ -302,6 +313,18 @@ static void functions_at_their_ends(void **state)
         {SIMD_ATAN, INFINITY, 1.57079633f},
         {SIMD_ATAN, -INFINITY, -1.57079633f},
         {SIMD_ATAN, -1e-30f, -1e-30f},
+        {SIMD_ERF, INFINITY, 1},
+        {SIMD_ERF, -INFINITY, -1},
+        {SIMD_ERF, -1e-30f, -1.12837917e-30f},
+        {SIMD_ELU, INFINITY, INFINITY},
+        {SIMD_ELU, -INFINITY, -0.75F},
+        {SIMD_SIN, INFINITY, NAN},
+        {SIMD_SIN, 1e-30f, 1e-30f},
+        {SIMD_SIN, 1e8f, 0.931639042F},
+        {SIMD_SIN, 8191.5f, -0.979497552F},
+        {SIMD_COS, -INFINITY, NAN},
+        {SIMD_COS, 1e-30f, 1},
+        {SIMD_COS, 1e8f, -0.363385089F},
         {SIMD_SOFTPLUS, INFINITY, INFINITY},
         {SIMD_SOFTPLUS, -INFINITY, 0},
         {SIMD_SOFTPLUS, 1e30f, 1e30f},
@@ -332,8 +355,8 @@ static void functions_at_their_ends(void **state)
         for (int f = SIMD_EXP; f <= SIMD_GELU_TANH_GRAD; f++) {
             for (int i = 0; i < 20; i++)
                 one[i] = 1, x[i] = i == 13 ? NAN : 0.5f;
-            s.table[t]->elementwise(
-                &(simd_elementwise){x, f >= SIMD_SILU_GRAD ? one : NULL, y, 20, f, 1, NULL});
+            s.table[t]->elementwise(&(simd_elementwise){x, f >= SIMD_SILU_GRAD ? one : NULL, y, 20,
+                                                        f, 1, NULL, PARAMETER});
             for (int i = 0; i < 20; i++)
                 assert_int_equal(isnan(y[i]) != 0, i == 13);
         }
@@ -341,8 +364,8 @@ static void functions_at_their_ends(void **state)
             simd_function f = ends[k].f;
             for (int i = 0; i < 20; i++)
                 x[i] = ends[k].x;
-            s.table[t]->elementwise(
-                &(simd_elementwise){x, f >= SIMD_SILU_GRAD ? one : NULL, y, 20, f, 1, NULL});
+            s.table[t]->elementwise(&(simd_elementwise){x, f >= SIMD_SILU_GRAD ? one : NULL, y, 20,
+                                                        f, 1, NULL, PARAMETER});
             for (int i = 0; i < 20; i++)
                 check_that(y[i] == ends[k].y || (isnan(y[i]) && isnan(ends[k].y)),
                            "%s, function %d of %g: %g, not %g", s.table[t]->isa, (int)f,

@@ -1,6 +1,7 @@
 /* Functions of each element in loops that the compiler vectorises.  Errors are at most a few units
  * in the last place of max(1, |y|). */
 #include "backends/simd/kernels/ahead.h"
+#include "backends/simd/kernels/angles.h"
 #include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/team.h"
@@ -149,6 +150,8 @@ static inline float gelu_tanh_slope(float x)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
+enum { STRIP = 256 }; /* numbers of a loop, at most, but of those whose operands are broadcast */
+
 #define PRAGMA(text) _Pragma(#text)
 #define LOOP(name, formula)                                                                        \
     static void name(const float *a, const float *b, float *y, int64_t n)                          \
@@ -164,6 +167,7 @@ LOOP(loop_log, log_of(a[i]))
 LOOP(loop_log1p, log1p_of(a[i]))
 LOOP(loop_expm1, expm1_of(a[i]))
 LOOP(loop_atan, atan_of(a[i]))
+LOOP(loop_erf, simd_erf(a[i]))
 LOOP(loop_tanh, simd_tanh(a[i]))
 LOOP(loop_sigmoid, simd_sigmoid(a[i]))
 LOOP(loop_softplus, softplus_of(a[i]))
@@ -179,7 +183,41 @@ LOOP(loop_square, a[i] * a[i])
 LOOP(loop_sqrt, sqrtf(a[i]))
 LOOP(loop_reciprocal, 1.0f / a[i])
 LOOP(loop_relu, a[i] <= 0.0f ? 0.0f : a[i])
+
 LOOP(loop_relu_grad, a[i] > 0.0f ? b[i] : 0.0f)
+
+#define WITH_PARAMETER(name, formula)                                                              \
+    static void name(const float *a, const float *b, float *y, int64_t n)                          \
+    {                                                                                              \
+        const float parameter = *b;                                                                \
+        PRAGMA(omp simd)                                                                           \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            y[i] = formula;                                                                        \
+    }
+
+WITH_PARAMETER(loop_leaky_relu, (a[i] <= 0.0f ? parameter : 1.0f) * a[i])
+WITH_PARAMETER(loop_elu, a[i] <= 0.0f ? parameter * expm1_of(a[i]) : a[i])
+
+/* Large angles are left to libm, which knows more digits of pi. */
+#define ANGLES(name, small, any)                                                                   \
+    static void name(const float *a, const float *b, float *y, int64_t n)                          \
+    {                                                                                              \
+        float made[STRIP];                                                                         \
+        int beyond = 0;                                                                            \
+        (void)b;                                                                                   \
+        PRAGMA(omp simd reduction(| : beyond))                                                     \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            made[i] = small(a[i]);                                                                 \
+            beyond |= !(fabsf(a[i]) <= SIMD_ANGLE_MOST);                                           \
+        }                                                                                          \
+        for (int64_t i = 0; beyond && i < n; i++)                                                  \
+            if (!(fabsf(a[i]) <= SIMD_ANGLE_MOST))                                                 \
+                made[i] = any(a[i]);                                                               \
+        memcpy(y, made, (size_t)n * sizeof *y);                                                    \
+    }
+
+ANGLES(loop_sin, simd_sin, sinf)
+ANGLES(loop_cos, simd_cos, cosf)
 
 /* Both operands along the row, or one number for all of it on the right or on the left. */
 #define LOOPS(name, formula)                                                                       \
@@ -211,7 +249,11 @@ static loop *const loops[][WAYS] = {
     [SIMD_LOG1P] = {loop_log1p},
     [SIMD_EXPM1] = {loop_expm1},
     [SIMD_ATAN] = {loop_atan},
+    [SIMD_ERF] = {loop_erf},
+    [SIMD_ELU] = {loop_elu},
     [SIMD_TANH] = {loop_tanh},
+    [SIMD_SIN] = {loop_sin},
+    [SIMD_COS] = {loop_cos},
     [SIMD_SIGMOID] = {loop_sigmoid},
     [SIMD_SOFTPLUS] = {loop_softplus},
     [SIMD_SILU] = {loop_silu},
@@ -226,6 +268,7 @@ static loop *const loops[][WAYS] = {
     [SIMD_SQRT] = {loop_sqrt},
     [SIMD_RECIPROCAL] = {loop_reciprocal},
     [SIMD_RELU] = {loop_relu},
+    [SIMD_LEAKY_RELU] = {loop_leaky_relu},
     [SIMD_RELU_GRAD] = {loop_relu_grad},
     [SIMD_ADD] = THREE(add),
     [SIMD_SUB] = THREE(sub),
@@ -239,14 +282,13 @@ static loop *const loops[][WAYS] = {
 
 static void run_alike(const simd_elementwise *a, int64_t piece)
 {
-    enum { STRIP = 256 };
     int64_t end = (piece + 1) * WGI_PIECE < a->count ? (piece + 1) * WGI_PIECE : a->count;
     for (int64_t i = piece * WGI_PIECE; i < end; i += STRIP) {
         const float *x = a->x + i, *dy = a->dy ? a->dy + i : NULL;
         int64_t n = end - i < STRIP ? end - i : STRIP;
         simd_ask_ahead(x, n);
         simd_ask_ahead(dy, n);
-        loops[a->f][ALIKE](x, dy, a->y + i, n);
+        loops[a->f][ALIKE](x, dy ? dy : &a->parameter, a->y + i, n);
     }
 }
 

@@ -349,7 +349,11 @@ typedef enum simd_function {
     SIMD_LOG1P,
     SIMD_EXPM1,
     SIMD_ATAN,
+    SIMD_ERF,
+    SIMD_ELU,
     SIMD_TANH,
+    SIMD_SIN,
+    SIMD_COS,
     SIMD_SIGMOID,
     SIMD_SOFTPLUS,
     SIMD_SILU,
@@ -365,6 +369,7 @@ typedef enum simd_function {
     SIMD_SQRT,
     SIMD_RECIPROCAL,
     SIMD_RELU,
+    SIMD_LEAKY_RELU,
     SIMD_RELU_GRAD,
     /* operands may be broadcast */
     SIMD_ADD,
@@ -382,6 +387,7 @@ typedef struct simd_elementwise {
     simd_function f;
     int threads;
     const wgi_rows *rows; /* of operands x and dy that are broadcast; NULL: they are like y */
+    float parameter;      /* alpha of elu, the slope of leaky_relu */
 } simd_elementwise;
 
 /* y = x in another dtype; see cast.c. */
