@@ -1,33 +1,46 @@
-/* softmax and log_softmax along the last axis. */
+/* softmax and log_softmax along any axis. */
 #include "backends/simd/internal.h"
 #include "wengert/ops/softmax.h"
 
-static const char *refuses_softmax(const wg_node *n)
+static simd_softmax softmax_of(const wg_node *n)
 {
-    const wg_softmax_attrs *a = n->attrs;
     const wg_shape *s = &n->in[0]->shape;
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
-    return wg_normalize_axis(a->axis, s->rank) == s->rank - 1 ? NULL : "not along the last axis";
+    int axis = wg_normalize_axis(((const wg_softmax_attrs *)n->attrs)->axis, s->rank);
+    simd_softmax a = {.outer = 1, .width = s->dim[axis], .inner = 1};
+    for (int i = 0; i < axis; i++)
+        a.outer *= s->dim[i];
+    for (int i = axis + 1; i < s->rank; i++)
+        a.inner *= s->dim[i];
+    return a;
 }
 
-static simd_rows rows_of(const wg_call *c)
+static const char *refuses_softmax(const wg_node *n)
 {
-    const wg_shape *s = &c->node->in[0]->shape;
-    int64_t width = s->dim[s->rank - 1];
-    return (simd_rows){c->in[0], c->out[0], width ? wg_shape_count(s) / width : 0, width,
-                       c->threads};
+    enum { FEW = 8 };
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
+    int64_t inner = softmax_of(n).inner;
+    return inner == 1 || inner >= FEW ? NULL : "few numbers beside one another";
+}
+
+static simd_softmax softmax_of_call(const wg_call *c)
+{
+    simd_softmax a = softmax_of(c->node);
+    a.x = c->in[0];
+    a.y = c->out[0];
+    a.threads = c->threads;
+    return a;
 }
 
 static void run_softmax(wg_call *c)
 {
-    simd_rows a = rows_of(c);
+    simd_softmax a = softmax_of_call(c);
     simd_kernels(c)->softmax(&a);
 }
 
 static void run_log_softmax(wg_call *c)
 {
-    simd_rows a = rows_of(c);
+    simd_softmax a = softmax_of_call(c);
     simd_kernels(c)->log_softmax(&a);
 }
 

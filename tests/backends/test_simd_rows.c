@@ -170,7 +170,7 @@ static void softmax_is_right(void **state)
                 x[width] = width > 1 ? -INFINITY : 0;
                 for (int64_t i = 0; i < width; i++)
                     x[2 * width + i] = all[draw / 2];
-                const simd_rows a = {x, y, ROWS, width, 1};
+                const simd_softmax a = {x, y, ROWS, width, 1, 1};
                 (log ? s.table[t]->log_softmax : s.table[t]->softmax)(&a);
                 for (int64_t i = 0; i < 2 * width; i++, compared++) {
                     const float *row = x + i / width * width;
@@ -193,6 +193,50 @@ static void softmax_is_right(void **state)
                 free_room(y, ROWS * width);
                 free(x);
             }
+    assert_true(compared > 10000);
+}
+
+/* Along a middle axis: as along the last one of what is transposed. */
+static void softmax_of_columns(void **state)
+{
+    (void)state;
+    enum { OUTER = 2, WIDTH = 5 };
+    static const int64_t inners[] = {2, 8, 16, 63, 64, 65, 150};
+    setting s = all_tables();
+    int64_t compared = 0;
+    for (int t = 0; t < s.n_tables; t++)
+        for (size_t k = 0; k < 2 * WG_COUNT(inners); k++) {
+            int64_t inner = inners[k / 2], count = OUTER * WIDTH * inner;
+            bool log = k % 2;
+            float *x = numbers(&s, count), *turned = room(count), *y = room(count);
+            float *expected = room(count);
+            for (int64_t i = 0; i < WIDTH; i++)
+                x[i * inner] = -INFINITY; /* a column of nothing else */
+            x[inner + 1] = NAN;
+            x[WIDTH * inner] = 1e30f;
+            for (int64_t i = 0; i < count; i++)
+                turned[(i / (WIDTH * inner) * inner + i % inner) * WIDTH + i / inner % WIDTH] =
+                    x[i];
+            void (*softmax)(const simd_softmax *) =
+                log ? s.table[t]->log_softmax : s.table[t]->softmax;
+            softmax(&(simd_softmax){x, y, OUTER, WIDTH, inner, 1 + (int)k % 3});
+            softmax(&(simd_softmax){turned, expected, OUTER * inner, WIDTH, 1, 1});
+            for (int64_t i = 0; i < count; i++, compared++) {
+                double truth = (double)
+                    expected[(i / (WIDTH * inner) * inner + i % inner) * WIDTH + i / inner % WIDTH];
+                bool same = isnan(truth) ? isnan(y[i]) : (double)y[i] == truth;
+                check_that(same || fabs((double)y[i] - truth) <= 6e-7 * fmax(1, fabs(truth)),
+                           "%s, inner %lld, %lld: %.9g, not %.9g", s.table[t]->isa,
+                           (long long)inner, (long long)i, (double)y[i], truth);
+            }
+            softmax(&(simd_softmax){x, x, OUTER, WIDTH, inner, 1}); /* in place: the same bits */
+            for (int64_t i = 0; i < count; i++)
+                assert_true(isnan(y[i]) ? isnan(x[i]) : x[i] == y[i]);
+            free_room(turned, count);
+            free_room(expected, count);
+            free_room(y, count);
+            free(x);
+        }
     assert_true(compared > 10000);
 }
 
@@ -476,6 +520,7 @@ int main(void)
         cmocka_unit_test(rows_are_reduced),
         cmocka_unit_test(reductions_show_nan_and_infinities),
         cmocka_unit_test(softmax_is_right),
+        cmocka_unit_test(softmax_of_columns),
         cmocka_unit_test(functions_are_right),
         cmocka_unit_test(functions_at_their_ends),
         cmocka_unit_test(streamed_rows_are_the_others),

@@ -224,12 +224,13 @@ typedef struct simd_linear_topk {
     void *scratch;
 } simd_linear_topk;
 
-typedef struct simd_rows {
+/* softmax and log_softmax over [outer, width, inner] along the middle axis; see softmax.c. */
+typedef struct simd_softmax {
     const float *x;
     float *y;
-    int64_t rows, width;
+    int64_t outer, width, inner;
     int threads;
-} simd_rows;
+} simd_softmax;
 
 /* y[j] = sum over i of x[i, j], by blocks of rows; see column_sum.c.  Scratch:
  * simd_column_blocks(rows) width floats. */
@@ -551,8 +552,8 @@ typedef struct simd_spans {
     X(cast, simd_cast)                                                                             \
     X(dropout, simd_dropout)                                                                       \
     X(embedding_grad, simd_embedding)                                                              \
-    X(softmax, simd_rows)                                                                          \
-    X(log_softmax, simd_rows)                                                                      \
+    X(softmax, simd_softmax)                                                                       \
+    X(log_softmax, simd_softmax)                                                                   \
     X(linear_loss, simd_loss)                                                                      \
     X(row_losses, simd_row_losses)                                                                 \
     X(adam, simd_adam)                                                                             \

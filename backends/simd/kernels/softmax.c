@@ -1,5 +1,5 @@
-/* Softmax and log-softmax of dense rows.  -inf gives exactly 0; a row of -inf alone gives zeros
- * (log: -inf). */
+/* Softmax and log-softmax of dense rows, or of columns of planes.  -inf gives exactly 0; a row of
+ * -inf alone gives zeros (log: -inf). */
 #include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
@@ -54,7 +54,7 @@ SIMD_INLINE void any_of(const float *x, float *y, int64_t n, bool log)
 
 /* A row of less than a vector is filled up with -inf, which adds 0: number by number it would take
  * three times as long. */
-SIMD_INLINE void one_row(const simd_rows *a, int64_t row, bool log)
+SIMD_INLINE void one_row(const simd_softmax *a, int64_t row, bool log)
 {
     enum { VECTOR = 16 };
     int64_t n = a->width;
@@ -70,27 +70,83 @@ SIMD_INLINE void one_row(const simd_rows *a, int64_t row, bool log)
     memcpy(y, filled, (size_t)n * sizeof *y);
 }
 
-static void softmax_row(const void *args, int64_t row)
+/* ---- columns --------------------------------------------------------------------------------- */
+
+enum { TOGETHER = 64 }; /* columns, at most: three passes over a strip of the plane */
+
+static int64_t strips_of(const simd_softmax *a)
 {
-    one_row(args, row, false);
+    return (a->inner + TOGETHER - 1) / TOGETHER;
 }
 
-static void log_softmax_row(const void *args, int64_t row)
+/* `n` columns of [width, inner] that begin at x */
+SIMD_INLINE void some_columns(const simd_softmax *a, const float *x, float *y, int64_t n, bool log)
 {
-    one_row(args, row, true);
+    float top[TOGETHER], sum[TOGETHER], last[TOGETHER]; /* last: the factor, or the shift */
+    int64_t step = a->inner, end = a->width * step;
+    for (int64_t j = 0; j < n; j++) {
+        top[j] = -INFINITY;
+        sum[j] = 0;
+    }
+    for (int64_t i = 0; i < end; i += step)
+#pragma omp simd
+        for (int64_t j = 0; j < n; j++)
+            top[j] = x[i + j] > top[j] ? x[i + j] : top[j];
+    for (int64_t j = 0; j < n; j++)
+        top[j] = top[j] == -INFINITY ? 0 : top[j];
+    for (int64_t i = 0; i < end; i += step)
+#pragma omp simd
+        for (int64_t j = 0; j < n; j++) {
+            float e = simd_exp(x[i + j] - top[j]);
+            sum[j] += e;
+            y[i + j] = log ? x[i + j] - top[j] : e;
+        }
+    for (int64_t j = 0; j < n; j++)
+        last[j] = log ? (sum[j] != 0 ? logf(sum[j]) : 0) : sum[j] != 0 ? 1 / sum[j] : 0;
+    for (int64_t i = 0; i < end; i += step)
+#pragma omp simd
+        for (int64_t j = 0; j < n; j++)
+            y[i + j] = log ? y[i + j] - last[j] : y[i + j] * last[j];
 }
 
-static int threads_for(const simd_rows *a)
+SIMD_INLINE void one_strip(const simd_softmax *a, int64_t task, bool log)
 {
-    return a->rows * a->width < 1 << 12 ? 1 : a->threads;
+    int64_t strips = strips_of(a), first = task % strips * TOGETHER, left = a->inner - first;
+    int64_t at = task / strips * a->width * a->inner + first;
+    some_columns(a, a->x + at, a->y + at, left < TOGETHER ? left : TOGETHER, log);
 }
 
-void SIMD(softmax)(const simd_rows *a)
+/* ---- shared out ------------------------------------------------------------------------------ */
+
+SIMD_INLINE void one_task(const simd_softmax *a, int64_t task, bool log)
 {
-    simd_tasks(threads_for(a), a->rows, softmax_row, a);
+    if (a->inner == 1)
+        one_row(a, task, log);
+    else
+        one_strip(a, task, log);
 }
 
-void SIMD(log_softmax)(const simd_rows *a)
+static void softmax_task(const void *args, int64_t task)
 {
-    simd_tasks(threads_for(a), a->rows, log_softmax_row, a);
+    one_task(args, task, false);
+}
+
+static void log_softmax_task(const void *args, int64_t task)
+{
+    one_task(args, task, true);
+}
+
+static int threads_for(const simd_softmax *a)
+{
+    return a->outer * a->width * a->inner < 1 << 12 ? 1 : a->threads;
+}
+
+void SIMD(softmax)(const simd_softmax *a)
+{
+    simd_tasks(threads_for(a), a->outer * strips_of(a), softmax_task, a);
+}
+
+void SIMD(log_softmax)(const simd_softmax *a)
+{
+    simd_tasks(threads_for(a), a->outer * strips_of(a), log_softmax_task, a);
 }
