@@ -1,7 +1,8 @@
 /* sin and cos of single numbers up to SIMD_ANGLE_MOST, for loops that the compiler vectorises.
  *
  * x = q pi/2 + r with |r| <= pi/4.  pi/2 is taken in three parts, the first two of so few bits that
- * their products with q are exact.  The polynomials are those of Cephes' sinf and cosf (Moshier). */
+ * their products with q are exact.  The polynomials are those of Cephes' sinf and cosf
+ * (Moshier). */
 #ifndef WG_BACKENDS_SIMD_KERNELS_ANGLES_H
 #define WG_BACKENDS_SIMD_KERNELS_ANGLES_H
 
