@@ -96,7 +96,7 @@ static const char *better_by_own_kernels(const od_backend *b, const product *p, 
     int64_t m = p->y.shape.dim[0], n = p->y.shape.dim[1],
             k = p->x.shape.dim[p->transpose_x ? 0 : 1];
     if (!b->avx2) {
-        bool wide = m >= 4 * n || (b->mode.threads > 1 && m >= n && n <= NARROW);
+        bool wide = m >= 4 * n || (b->mode.threads > 1 && m >= n && n <= NARROW && k >= ROWS);
         return how == WAY_SGEMM && n >= WIDE && wide ? "a reduction of wide rows" : NULL;
     }
     if (p->transpose_x)
