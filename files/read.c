@@ -17,6 +17,21 @@ wg_status wgi_file_exists(const char *path, bool *exists, wg_error *error)
                : wgi_error_errno(error, path, "look for it");
 }
 
+const char *wgi_folder_missing(const char *path)
+{
+    struct stat s;
+    if (!*path)
+        return "the name is empty";
+    if (stat(path, &s) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? "no such folder" : NULL;
+    switch (s.st_mode & S_IFMT) {
+    case S_IFDIR: return NULL;
+    case S_IFREG: return "a file, not a folder";
+    case S_IFIFO: return "a FIFO, not a folder";
+    default: return "not a folder";
+    }
+}
+
 const char *wgi_file_mode_text(mode_t mode)
 {
     switch (mode & S_IFMT) {

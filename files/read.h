@@ -14,6 +14,10 @@
  * WG_ENOMEM: it cannot be told; *exists is then false. */
 wg_status wgi_file_exists(const char *path, bool *exists, wg_error *error);
 
+/* Why there is no folder of that name: "no such folder", "a FIFO, not a folder".  NULL: there is
+ * one, or it cannot be told. */
+const char *wgi_folder_missing(const char *path);
+
 /* What a file of that mode is, with its article: "a FIFO". */
 const char *wgi_file_mode_text(mode_t mode);
 

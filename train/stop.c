@@ -38,12 +38,11 @@ wg_status wg_folder_is_training(const char *folder, bool *is, wg_error *error)
 
 wg_status wg_folder_stop(const char *folder, wg_error *error)
 {
-    bool is, there = true;
+    bool is;
+    const char *missing = wgi_folder_missing(folder);
+    if (missing)
+        return wgi_error_file(error, WG_EIO, folder, "%s", missing);
     wg_status status = wg_folder_is_training(folder, &is, error);
-    if (status == WG_OK && !is)
-        status = wg_folder_has(folder, ".", &there, error);
-    if (!there)
-        return status != WG_OK ? status : wgi_error_file(error, WG_EIO, folder, "no such folder");
     if (status == WG_OK && !is)
         return wgi_error_file(error, WG_EINVAL, folder, "no training runs in this folder");
     if (status != WG_OK)

@@ -16,6 +16,9 @@
 wg_status wg_folder_check(const char *folder, wg_error *error)
 {
     bool has;
+    const char *missing = wgi_folder_missing(folder);
+    if (missing)
+        return wgi_error_file(error, WG_EIO, folder, "not a model folder: %s", missing);
     wg_status status = wg_folder_has(folder, WG_FILE_CONFIG, &has, error);
     return status != WG_OK || has
                ? status

@@ -9,14 +9,22 @@
 
 #include <stdlib.h>
 
-/* In floating-point operations and bytes together; a function of one operand, such as tanh, counts
- * as more than the single operation by which FLOP are counted. */
+/* In floating-point operations and bytes together */
 static const double WORTH_A_TEAM = 1 << 21, WORTH_SHARING = 1 << 15, FUNCTION = 32;
+
+/* Whether each element costs some tens of operations, where FLOP are counted as one: functions such
+ * as tanh, and random numbers. */
+static bool is_function(const wg_node *n)
+{
+    const wg_op *op = n->op;
+    if (op->family == WG_FAMILY_RANDOM || op == &wg_op_pow || op == &wg_op_atan2)
+        return true;
+    return (op->flags & WG_OP_ELEMENTWISE) && n->n_in == 1;
+}
 
 static double work_of(const wg_node *n)
 {
-    bool function = (n->op->flags & WG_OP_ELEMENTWISE) && n->n_in == 1;
-    double elements = function ? (double)wg_value_count(n->in[0]) : 0;
+    double elements = is_function(n) && n->n_out ? (double)wg_value_count(n->out[0]) : 0;
     return wg_node_flops(n) + wg_node_bytes(n) + FUNCTION * elements;
 }
 

@@ -354,6 +354,9 @@ holds "nothing was made" ! -e many
 wengert=$built
 code 2 stop; says err "no folder given"
 code 4 stop nowhere; says err "nowhere: no such folder"
+code 4 stop small.yml; says err "small.yml: a file, not a folder"
+code 4 info small.yml; says err "small.yml: not a model folder: a file, not a folder"
+code 4 info ''; says err ": not a model folder: the name is empty"
 "$wengert" train asked --config small.yml --after 1000000u --quiet <input >said 2>&1 &
 training=$!
 for _ in $(seq 600); do
