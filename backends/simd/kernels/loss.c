@@ -16,9 +16,10 @@
 
 /* The loss of a row of logits x; g, which may be x, becomes its gradient times `scale`, unless it
  * is not `wanted`.  `on` is q at the target, `off` elsewhere; they sum to 1:
- * H = lse - on x_t - off (sum x - x_t). */
-SIMD_INLINE float loss_row(const float *x, float *g, bool wanted, int64_t n, int64_t target,
-                           float on, float off, float scale)
+ * H = lse - on x_t - off (sum x - x_t).  Of the n numbers the first `classes` count; others are
+ * -inf. */
+SIMD_INLINE float filled_loss(const float *x, float *g, bool wanted, int64_t n, int64_t classes,
+                              int64_t target, float on, float off, float scale)
 {
     float top = -INFINITY, sum = 0, total = 0;
 #pragma omp simd reduction(max : top)
@@ -30,7 +31,7 @@ SIMD_INLINE float loss_row(const float *x, float *g, bool wanted, int64_t n, int
     for (int64_t i = 0; i < n; i++) {
         float shifted = x[i] - top, e = simd_exp(shifted);
         sum += e;
-        total += shifted;
+        total += classes == n || i < classes ? shifted : 0;
         if (wanted)
             g[i] = e;
     }
@@ -43,6 +44,22 @@ SIMD_INLINE float loss_row(const float *x, float *g, bool wanted, int64_t n, int
         g[target] = scale * (p - on);
     }
     return log_sum - (on - off) * at_target - (off != 0 ? off * total : 0);
+}
+
+/* Fewer than a vector are filled up: number by number they would take three times as long. */
+SIMD_INLINE float loss_row(const float *x, float *g, bool wanted, int64_t n, int64_t target,
+                           float on, float off, float scale)
+{
+    enum { VECTOR = 16 };
+    float filled[VECTOR];
+    if (n >= VECTOR)
+        return filled_loss(x, g, wanted, n, n, target, on, off, scale);
+    for (int64_t i = 0; i < VECTOR; i++)
+        filled[i] = i < n ? x[i] : -INFINITY;
+    float loss = filled_loss(filled, filled, wanted, VECTOR, n, target, on, off, scale);
+    if (wanted)
+        memcpy(g, filled, (size_t)n * sizeof *g);
+    return loss;
 }
 
 /* ---- rows of logits -------------------------------------------------------------------------- */

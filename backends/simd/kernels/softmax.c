@@ -16,16 +16,43 @@ SIMD_INLINE float top_of(const float *x, int64_t n)
     return top;
 }
 
-SIMD_INLINE void softmax_of(const float *x, float *y, int64_t n)
+enum { VECTOR = 16 };
+
+/* The sum of exp(x - top), and those themselves in y unless it is NULL. */
+SIMD_INLINE float exps_of(const float *x, float *y, int64_t n, float top)
 {
-    float top = top_of(x, n), sum = 0;
-    top = top == -INFINITY ? 0 : top;
+    float sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < n; i++) {
-        y[i] = simd_exp(x[i] - top);
-        sum += y[i];
+        float e = simd_exp(x[i] - top);
+        sum += e;
+        if (y)
+            y[i] = e;
     }
-    float inverse = sum != 0 ? 1 / sum : 0;
+    return sum;
+}
+
+/* The same of a row: what is left of it at the end is filled up with -inf, which adds 0; number by
+ * number it would take as long as some hundred. */
+SIMD_INLINE float exps_of_row(const float *x, float *y, int64_t n, float top)
+{
+    int64_t whole = n / VECTOR * VECTOR, rest = n - whole;
+    float sum = y ? exps_of(x, y, whole, top) : exps_of(x, NULL, whole, top), tail[VECTOR];
+    if (rest == 0)
+        return sum;
+    for (int64_t i = 0; i < VECTOR; i++)
+        tail[i] = i < rest ? x[whole + i] : -INFINITY;
+    sum += exps_of(tail, tail, VECTOR, top);
+    if (y)
+        memcpy(y + whole, tail, (size_t)rest * sizeof *y);
+    return sum;
+}
+
+SIMD_INLINE void softmax_of(const float *x, float *y, int64_t n)
+{
+    float top = top_of(x, n);
+    top = top == -INFINITY ? 0 : top;
+    float sum = exps_of_row(x, y, n, top), inverse = sum != 0 ? 1 / sum : 0;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
         y[i] *= inverse;
@@ -33,41 +60,13 @@ SIMD_INLINE void softmax_of(const float *x, float *y, int64_t n)
 
 SIMD_INLINE void log_softmax_of(const float *x, float *y, int64_t n)
 {
-    float top = top_of(x, n), sum = 0;
+    float top = top_of(x, n);
     top = top == -INFINITY ? 0 : top;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++)
-        sum += simd_exp(x[i] - top);
+    float sum = exps_of_row(x, NULL, n, top);
     float shift = sum != 0 ? logf(sum) : 0; /* all -inf: x itself */
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
         y[i] = x[i] - top - shift; /* in this order: top may be too large to add to */
-}
-
-SIMD_INLINE void any_of(const float *x, float *y, int64_t n, bool log)
-{
-    if (log)
-        log_softmax_of(x, y, n);
-    else
-        softmax_of(x, y, n);
-}
-
-/* A row of less than a vector is filled up with -inf, which adds 0: number by number it would take
- * three times as long. */
-SIMD_INLINE void one_row(const simd_softmax *a, int64_t row, bool log)
-{
-    enum { VECTOR = 16 };
-    int64_t n = a->width;
-    const float *x = a->x + row * n;
-    float *y = a->y + row * n, filled[VECTOR];
-    if (n >= VECTOR) {
-        any_of(x, y, n, log);
-        return;
-    }
-    for (int64_t i = 0; i < VECTOR; i++)
-        filled[i] = i < n ? x[i] : -INFINITY;
-    any_of(filled, filled, VECTOR, log);
-    memcpy(y, filled, (size_t)n * sizeof *y);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
@@ -79,11 +78,12 @@ static int64_t strips_of(const simd_softmax *a)
     return (a->inner + TOGETHER - 1) / TOGETHER;
 }
 
-/* `n` columns of [width, inner] that begin at x */
-SIMD_INLINE void some_columns(const simd_softmax *a, const float *x, float *y, int64_t n, bool log)
+/* `n` columns of `width` numbers that lie `step` apart */
+SIMD_INLINE void some_columns(const float *x, float *y, int64_t n, int64_t width, int64_t step,
+                              bool log)
 {
     float top[TOGETHER], sum[TOGETHER], last[TOGETHER]; /* last: the factor, or the shift */
-    int64_t step = a->inner, end = a->width * step;
+    int64_t end = width * step;
     for (int64_t j = 0; j < n; j++) {
         top[j] = -INFINITY;
         sum[j] = 0;
@@ -109,21 +109,57 @@ SIMD_INLINE void some_columns(const simd_softmax *a, const float *x, float *y, i
             y[i + j] = log ? y[i + j] - last[j] : y[i + j] * last[j];
 }
 
-SIMD_INLINE void one_strip(const simd_softmax *a, int64_t task, bool log)
+static void one_strip(const simd_softmax *a, int64_t task, bool log)
 {
     int64_t strips = strips_of(a), first = task % strips * TOGETHER, left = a->inner - first;
     int64_t at = task / strips * a->width * a->inner + first;
-    some_columns(a, a->x + at, a->y + at, left < TOGETHER ? left : TOGETHER, log);
+    some_columns(a->x + at, a->y + at, left < TOGETHER ? left : TOGETHER, a->width, a->inner, log);
+}
+
+/* ---- short rows ------------------------------------------------------------------------------ */
+
+enum { SHORT = 32 }; /* less than two vectors: one by one they would take as long as whole ones */
+
+/* The numbers of [rows, width] as [width, TOGETHER], or back. */
+SIMD_INLINE void turn(const float *x, float *y, int64_t rows, int64_t width, bool back)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < width; k++) {
+            int64_t dense = i * width + k, turned = k * TOGETHER + i;
+            y[back ? dense : turned] = x[back ? turned : dense];
+        }
+}
+
+static void some_rows(const simd_softmax *a, int64_t task, bool log)
+{
+    float turned[SHORT * TOGETHER];
+    int64_t first = task * TOGETHER, left = a->outer - first, at = first * a->width;
+    int64_t n = left < TOGETHER ? left : TOGETHER;
+    turn(a->x + at, turned, n, a->width, false);
+    some_columns(turned, turned, n, a->width, TOGETHER, log);
+    turn(turned, a->y + at, n, a->width, true);
 }
 
 /* ---- shared out ------------------------------------------------------------------------------ */
 
+static int64_t tasks_of(const simd_softmax *a)
+{
+    if (a->inner > 1)
+        return a->outer * strips_of(a);
+    return a->width < SHORT ? (a->outer + TOGETHER - 1) / TOGETHER : a->outer;
+}
+
 SIMD_INLINE void one_task(const simd_softmax *a, int64_t task, bool log)
 {
-    if (a->inner == 1)
-        one_row(a, task, log);
-    else
+    int64_t at = task * a->width;
+    if (a->inner > 1)
         one_strip(a, task, log);
+    else if (a->width < SHORT)
+        some_rows(a, task, log);
+    else if (log)
+        log_softmax_of(a->x + at, a->y + at, a->width);
+    else
+        softmax_of(a->x + at, a->y + at, a->width);
 }
 
 static void softmax_task(const void *args, int64_t task)
@@ -143,10 +179,10 @@ static int threads_for(const simd_softmax *a)
 
 void SIMD(softmax)(const simd_softmax *a)
 {
-    simd_tasks(threads_for(a), a->outer * strips_of(a), softmax_task, a);
+    simd_tasks(threads_for(a), tasks_of(a), softmax_task, a);
 }
 
 void SIMD(log_softmax)(const simd_softmax *a)
 {
-    simd_tasks(threads_for(a), a->outer * strips_of(a), log_softmax_task, a);
+    simd_tasks(threads_for(a), tasks_of(a), log_softmax_task, a);
 }
