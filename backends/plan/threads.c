@@ -1,16 +1,16 @@
 /* How many threads a run has, where the options leave it open, and each of its calls.
  *
  * To wake a team and to wait for it takes 2 to 5 us, milliseconds if another process has the core;
- * and what one core has written, another reads slowly.  So a plan runs on one thread unless some
- * node is worth a team; but then nodes of medium size use it too, since their operands lie in the
- * caches of all.  docs/notes/performance.md has the measurements. */
+ * and what one core has written, another reads slowly.  So a plan runs on one thread unless its
+ * large nodes together are worth a team; but then nodes of medium size use it too, since their
+ * operands lie in the caches of all.  docs/notes/performance.md has the measurements. */
 #include "backends/plan/planner.h"
 #include "graph/threads.h"
 
 #include <stdlib.h>
 
 /* In floating-point operations and bytes together */
-static const double WORTH_A_TEAM = 1 << 21, WORTH_SHARING = 1 << 15, FUNCTION = 32;
+static const double WORTH_A_TEAM = 1 << 23, LARGE = 1 << 21, WORTH_SHARING = 1 << 15, FUNCTION = 32;
 
 /* Whether each element costs some tens of operations, where FLOP are counted as one: functions such
  * as tanh, and random numbers. */
@@ -37,12 +37,15 @@ bool wgi_pass_threads(wgi_planner *p)
 {
     if (p->options.threads > 0)
         return true;
-    bool *needed = wgi_needed_nodes(p->g, p->marks), any = false;
+    bool *needed = wgi_needed_nodes(p->g, p->marks);
+    double large = 0;
     if (!needed)
         return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
-    for (size_t i = 0; i < wg_graph_node_count(p->g) && !any; i++)
-        any = needed[i] && work_of(wg_graph_node(p->g, i)) >= WORTH_A_TEAM;
+    for (size_t i = 0; i < wg_graph_node_count(p->g); i++) {
+        double work = needed[i] ? work_of(wg_graph_node(p->g, i)) : 0;
+        large += work >= LARGE ? work : 0;
+    }
     free(needed);
-    p->options.threads = any ? wgi_threads(0) : 1;
+    p->options.threads = large >= WORTH_A_TEAM ? wgi_threads(0) : 1;
     return true;
 }

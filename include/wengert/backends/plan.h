@@ -41,8 +41,8 @@ typedef struct wg_plan_options {
      * with a limit of `memory`. */
     bool fixed_parameters;
     int threads;             /**< of a run, up to WG_MAX_THREADS; 0: what the process may use, but
-                                no more than those, or one where no node is large enough to be
-                                worth more; others: WG_EINVAL */
+                                no more than those, or one where the graph is too small to gain
+                                from more; others: WG_EINVAL */
     wg_store *store;         /**< parameters and states; NULL: the plan makes its own */
     wg_workspace *workspace; /**< shared with other plans; NULL or keep_all: its own */
     uint64_t seed;           /**< of random ops */
