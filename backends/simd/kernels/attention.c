@@ -208,34 +208,39 @@ static void small_by_transpose(int64_t m, int64_t n, int64_t k, float alpha, con
                                      .ldc = ldc});
 }
 
-/* c = alpha op(a) b + beta c, small; if rows of b and c are no whole vectors, through copies that
- * are.  A library's product could have other bits for other numbers of rows: of the same sentence,
- * padded otherwise. */
-static void small_as_it_lies(const simd_product *p)
+/* c = alpha op(a) b + beta c, small, with these b and c of n columns, whole vectors */
+static void small_product(const simd_product *p, int64_t n, const float *b, int64_t ldb, float *c,
+                          int64_t ldc)
 {
-    float b[SIMD_SMALL * SIMD_SMALL], c[SIMD_SMALL * SIMD_SMALL];
-    size_t row = (size_t)p->n * sizeof(float);
-    int64_t columns = (p->n + SIMD_LANES - 1) / SIMD_LANES * SIMD_LANES;
-    bool whole = columns == p->n;
-    for (int64_t i = 0; !whole && i < p->k; i++) {
-        memcpy(b + i * columns, p->b + i * p->ldb, row);
-        fill(b, i * columns + p->n, (i + 1) * columns, 0);
-    }
-    for (int64_t i = 0; !whole && p->beta != 0 && i < p->m; i++)
-        memcpy(c + i * columns, p->c + i * p->ldc, row);
     simd_small_product(&(simd_small){.m = p->m,
-                                     .n = columns,
+                                     .n = n,
                                      .k = p->k,
                                      .alpha = p->alpha,
                                      .a = p->a,
                                      .a_row = p->ta ? 1 : p->lda,
                                      .a_step = p->ta ? p->lda : 1,
-                                     .b = whole ? p->b : b,
-                                     .ldb = whole ? p->ldb : columns,
+                                     .b = b,
+                                     .ldb = ldb,
                                      .add = p->beta != 0,
-                                     .c = whole ? p->c : c,
-                                     .ldc = whole ? p->ldc : columns});
-    for (int64_t i = 0; !whole && i < p->m; i++)
+                                     .c = c,
+                                     .ldc = ldc});
+}
+
+/* The same where rows are no whole vectors, through copies that are.  A library's product could
+ * have other bits for other numbers of rows: of the same sentence, padded otherwise. */
+static void small_by_copies(const simd_product *p)
+{
+    float b[SIMD_SMALL * SIMD_SMALL], c[SIMD_SMALL * SIMD_SMALL];
+    size_t row = (size_t)p->n * sizeof(float);
+    int64_t columns = (p->n + SIMD_LANES - 1) / SIMD_LANES * SIMD_LANES;
+    for (int64_t i = 0; i < p->k; i++) {
+        memcpy(b + i * columns, p->b + i * p->ldb, row);
+        fill(b, i * columns + p->n, (i + 1) * columns, 0);
+    }
+    for (int64_t i = 0; p->beta != 0 && i < p->m; i++)
+        memcpy(c + i * columns, p->c + i * p->ldc, row);
+    small_product(p, columns, b, columns, c, columns);
+    for (int64_t i = 0; i < p->m; i++)
         memcpy(p->c + i * p->ldc, c + i * columns, row);
 }
 
@@ -245,8 +250,10 @@ static void gemm(const simd_product *p, bool *failed)
     bool small = simd_is_small(p->m, p->n, p->k);
     if (small && p->tb)
         small_by_transpose(p->m, p->n, p->k, p->alpha, p->a, p->lda, p->b, p->ldb, p->c, p->ldc);
+    else if (small && p->n % SIMD_LANES == 0)
+        small_product(p, p->n, p->b, p->ldb, p->c, p->ldc);
     else if (small)
-        small_as_it_lies(p);
+        small_by_copies(p);
     else
         simd_gemm(p, failed);
 }

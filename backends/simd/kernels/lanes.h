@@ -1,6 +1,6 @@
-/* Sums along rows, in lanes whether or not the compiler makes vectors of them, and the lanes added
- * up in double: so the rounding error is that of short sums in every build, and an addition need
- * not wait for the one before. */
+/* Sums along rows, in lanes whether or not the compiler makes vectors of them; the lanes are added
+ * up in pairs, the last eight in double.  So the rounding error is that of short sums in every
+ * build, and an addition need not wait for the one before. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_LANES_H
 #define WG_BACKENDS_SIMD_KERNELS_LANES_H
 

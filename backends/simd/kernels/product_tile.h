@@ -157,7 +157,7 @@ SIMD_INLINE void run_tile(const tile *t, int64_t a_row, int64_t a_step, int64_t 
         float *row = t->c + i * t->ldc;
         for (int v = 0; v < vectors; v += 16 / LANES)
             __builtin_prefetch(row + v * LANES, 1);
-        __builtin_prefetch(row + vectors * LANES - 1, 1);
+        __builtin_prefetch(row + vectors * LANES - 1, 1); /* in the next line, if not aligned */
     }
     multiply(t, a_row, a_step, b_step, height, vectors, sum);
     if (t->rows >= height && t->columns >= vectors * LANES) {
