@@ -1,8 +1,8 @@
 /* The training step of very small models, in microseconds, on one thread: what a step costs beside
  * its arithmetic.
  *
- *     bench_small [SAMPLES]      51 samples of each, in turn
- *     bench_small check          no times: each model learns its batch
+ *     bench_small [SAMPLES [THREADS]]   51 samples of each, in turn; 0 threads: as plans choose
+ *     bench_small check                 no times: each model learns its batch
  *
  * A step is the forward pass, the gradient of all parameters, and plain gradient descent, in f32 on
  * one batch that stays the same: the same work as a loop of the kind in other libraries. */
@@ -73,7 +73,7 @@ static void fill_inputs(const subject *s)
         wg_plan_i32(s->plan, labels)[i] = (int32_t)(i % CLASSES);
 }
 
-static wg_status make(subject *s, const struct model *m)
+static wg_status make(subject *s, const struct model *m, int threads)
 {
     wg_graph *g = s->graph = wg_graph_new();
     wg_value *logits = m->logits(g, m->batch);
@@ -81,7 +81,7 @@ static wg_status make(subject *s, const struct model *m)
     s->loss = wg_output(wg_cross_entropy(logits, labels, NULL, NULL), "loss");
     wg_gradients d = wg_grad_all(s->loss);
     wg_sgd_update(d.params, d.grads, d.n, wg_fill(g, WG_F32, WG_SCALAR, 0.05), NULL);
-    wg_status status = wg_plan_create(&s->plan, g, &(wg_plan_options){.threads = 1});
+    wg_status status = wg_plan_create(&s->plan, g, &(wg_plan_options){.threads = threads});
     if (status == WG_OK)
         fill_inputs(s);
     else
@@ -121,12 +121,12 @@ static wg_status time_all(subject *s, int samples)
     wg_status status = bench_interleaved(each, MODELS, &schedule, t);
     if (status != WG_OK)
         return status;
-    printf("1 thread, microseconds of a step\n%-16s %5s %9s %9s %9s %6s\n", "", "batch", "median",
-           "min", "max", "nodes");
+    printf("microseconds of a step\n%-16s %5s %7s %9s %9s %9s %6s\n", "", "batch", "threads",
+           "median", "min", "max", "nodes");
     for (int i = 0; i < MODELS; i++)
-        printf("%-16s %5d %9.2f %9.2f %9.2f %6zu\n", models[i].name, (int)models[i].batch,
-               1e6 * t[i].median, 1e6 * t[i].min, 1e6 * t[i].max,
-               wg_plan_statistics(s[i].plan).nodes);
+        printf("%-16s %5d %7d %9.2f %9.2f %9.2f %6zu\n", models[i].name, (int)models[i].batch,
+               wg_plan_statistics(s[i].plan).threads, 1e6 * t[i].median, 1e6 * t[i].min,
+               1e6 * t[i].max, wg_plan_statistics(s[i].plan).nodes);
     return WG_OK;
 }
 
@@ -135,11 +135,12 @@ int main(int argc, char **argv)
     subject s[MODELS] = {{0}};
     bool checks = argc > 1 && strcmp(argv[1], "check") == 0;
     int samples = argc > 1 && !checks ? atoi(argv[1]) : SAMPLES;
-    if (argc > 2 || samples < 1 || samples > MOST_SAMPLES)
-        return fprintf(stderr, "Usage: bench_small [SAMPLES] | check\n"), 2;
+    int threads = argc > 2 ? atoi(argv[2]) : 1;
+    if (argc > (checks ? 2 : 3) || samples < 1 || samples > MOST_SAMPLES)
+        return fprintf(stderr, "Usage: bench_small [SAMPLES [THREADS]] | check\n"), 2;
     wg_status status = WG_OK;
     for (int i = 0; i < MODELS && status == WG_OK; i++)
-        status = make(&s[i], &models[i]);
+        status = make(&s[i], &models[i], threads);
     if (status == WG_OK)
         status = checks ? check(s) : time_all(s, samples);
     for (int i = 0; i < MODELS; i++) {
