@@ -1,13 +1,23 @@
-/* The kernels of the simd backend in each instruction set that this CPU has, and memory for
- * them. */
+/* The kernels of the simd backend in each instruction set that this CPU has, and memory for them.
+ * Tests of kernels of f32 and f64 are compiled twice, as these are: `real` is the element type. */
 #ifndef WG_TESTS_SIMD_H
 #define WG_TESTS_SIMD_H
 
 #include "tests/test.h"
 #include "wengert/backends/isa.h"
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/real.h"
 
+#include <float.h>
 #include <math.h>
+
+#ifdef SIMD_F64
+typedef long double wide; /* of what is expected */
+static const double EPSILON = DBL_EPSILON;
+#else
+typedef double wide;
+static const double EPSILON = (double)FLT_EPSILON;
+#endif
 
 enum { MAX = 40000, GUARD = 16, TABLES = 4 };
 
@@ -41,31 +51,41 @@ static inline setting int8_tables(void)
     return s;
 }
 
-static inline float *numbers(setting *s, int64_t count)
+/* The kernels of `real` */
+static inline const simd_float_table *floats_of(const simd_table *table)
 {
-    float *x = malloc((size_t)(count + 1) * sizeof *x);
+#ifdef SIMD_F64
+    return table->f64;
+#else
+    return table->f32;
+#endif
+}
+
+static inline real *numbers(setting *s, int64_t count)
+{
+    real *x = malloc((size_t)(count + 1) * sizeof *x);
     assert_non_null(x);
     for (int64_t i = 0; i < count; i++) {
         s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
-        x[i] = (float)((double)(s->seed >> 33) * 0x1p-30 - 1);
+        x[i] = (real)((double)(s->seed >> 33) * 0x1p-30 - 1);
     }
     return x;
 }
 
-/* A result of `count` floats, NaN at first, between guards. */
-static inline float *room(int64_t count)
+/* A result of `count` numbers, NaN at first, between guards. */
+static inline real *room(int64_t count)
 {
-    float *x = malloc((size_t)(count + 2 * GUARD) * sizeof *x);
+    real *x = malloc((size_t)(count + 2 * GUARD) * sizeof *x);
     assert_non_null(x);
     for (int64_t i = 0; i < count + 2 * GUARD; i++)
-        x[i] = i < GUARD || i >= count + GUARD ? 12345.0f : NAN;
+        x[i] = i < GUARD || i >= count + GUARD ? 12345 : NAN;
     return x + GUARD;
 }
 
-static inline void free_room(float *x, int64_t count)
+static inline void free_room(real *x, int64_t count)
 {
     for (int64_t i = 1; i <= GUARD; i++)
-        assert_true(x[-i] == 12345.0f && x[count + i - 1] == 12345.0f);
+        assert_true(x[-i] == 12345 && x[count + i - 1] == 12345);
     free(x - GUARD);
 }
 

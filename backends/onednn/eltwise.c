@@ -1,5 +1,5 @@
 /* Elementwise functions that cost arithmetic, not only memory.  (Those of the simd backend take
- * sums, products and relu.)  log is our own (backends/simd/kernels/elementwise.c): oneDNN
+ * sums, products and relu.)  log is our own (backends/simd/kernels/float/elementwise.c): oneDNN
  * 2.6's log(1) is -1.4e-6.  So is exp: of NaN, oneDNN's is infinity. */
 #include "backends/onednn/internal.h"
 #include "wengert/ops/activation.h"

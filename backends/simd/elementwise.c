@@ -3,12 +3,12 @@
 #include "backends/simd/internal.h"
 #include "wengert/ops/activation.h"
 
-static const char *refuses_other_than_f32(const wg_node *n)
+static const char *refuses_other_floats(const wg_node *n)
 {
-    for (int k = 0; k < n->n_in; k++)
-        if (n->in[k]->dtype != WG_F32)
-            return "not f32";
-    return wg_value_count(n->out[0]) ? NULL : "an empty result";
+    for (int k = 1; k < n->n_in; k++)
+        if (n->in[k]->dtype != n->in[0]->dtype)
+            return "operands of several dtypes";
+    return wg_value_count(n->out[0]) ? wgi_simd_refuses_other_floats(n) : "an empty result";
 }
 
 static bool broadcasts(const wg_node *n)
@@ -18,7 +18,7 @@ static bool broadcasts(const wg_node *n)
 
 static const char *refuses(const wg_node *n)
 {
-    return broadcasts(n) ? "operands of several shapes" : refuses_other_than_f32(n);
+    return broadcasts(n) ? "operands of several shapes" : refuses_other_floats(n);
 }
 
 static const struct {
@@ -72,11 +72,11 @@ static simd_function function_of(const wg_node *n)
     return functions[i].f;
 }
 
-static float parameter_of(const wg_node *n)
+static double parameter_of(const wg_node *n)
 {
     if (n->op == &wg_op_elu)
-        return (float)((const wg_elu_attrs *)n->attrs)->alpha;
-    return n->op == &wg_op_leaky_relu ? (float)((const wg_leaky_relu_attrs *)n->attrs)->slope : 0;
+        return ((const wg_elu_attrs *)n->attrs)->alpha;
+    return n->op == &wg_op_leaky_relu ? ((const wg_leaky_relu_attrs *)n->attrs)->slope : 0;
 }
 
 static void run(wg_call *c)
@@ -94,7 +94,7 @@ static void run(wg_call *c)
         rows = wgi_rows_of(n);
         a.rows = &rows;
     }
-    simd_kernels(c)->elementwise(&a);
+    simd_floats(c)->elementwise(&a);
 }
 
 const simd_kernel wgi_simd_elementwise[] = {
@@ -122,11 +122,11 @@ const simd_kernel wgi_simd_elementwise[] = {
     {&wg_op_reciprocal, "elementwise", refuses, NULL, run},
     {&wg_op_relu, "elementwise", refuses, NULL, run},
     {&wg_op_relu_grad, "elementwise", refuses, NULL, run},
-    {&wg_op_add, "elementwise", refuses_other_than_f32, NULL, run},
-    {&wg_op_sub, "elementwise", refuses_other_than_f32, NULL, run},
-    {&wg_op_mul, "elementwise", refuses_other_than_f32, NULL, run},
-    {&wg_op_div, "elementwise", refuses_other_than_f32, NULL, run},
-    {&wg_op_maximum, "elementwise", refuses_other_than_f32, NULL, run},
-    {&wg_op_minimum, "elementwise", refuses_other_than_f32, NULL, run},
+    {&wg_op_add, "elementwise", refuses_other_floats, NULL, run},
+    {&wg_op_sub, "elementwise", refuses_other_floats, NULL, run},
+    {&wg_op_mul, "elementwise", refuses_other_floats, NULL, run},
+    {&wg_op_div, "elementwise", refuses_other_floats, NULL, run},
+    {&wg_op_maximum, "elementwise", refuses_other_floats, NULL, run},
+    {&wg_op_minimum, "elementwise", refuses_other_floats, NULL, run},
     {.op = NULL},
 };

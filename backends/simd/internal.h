@@ -35,9 +35,19 @@ static inline const simd_table *simd_kernels(const wg_call *c)
     return ((const simd_backend *)c->state)->kernels;
 }
 
+/* The same of ops in f32 or f64, whose operand 0 decides. */
+static inline const simd_float_table *simd_floats(const wg_call *c)
+{
+    const simd_table *kernels = simd_kernels(c);
+    return c->node->in[0]->dtype == WG_F64 ? kernels->f64 : kernels->f32;
+}
+
 /* Of ops whose operand 0 decides. */
 const char *wgi_simd_refuses_other_than_f32(const wg_node *n);
 /* The same where no operand may be empty. */
 const char *wgi_simd_refuses_empty(const wg_node *n);
+/* The same two for f32 and f64. */
+const char *wgi_simd_refuses_other_floats(const wg_node *n);
+const char *wgi_simd_refuses_empty_floats(const wg_node *n);
 
 #endif

@@ -1,4 +1,4 @@
-/* matmul, linear and matmul_add by kernels/product.c: y = x w (+ c) (+ bias, activation), for each
+/* matmul, linear and matmul_add by kernels/float/product.c: y = x w (+ c) (+ bias, activation), for each
  * of the batches of x and w. */
 #include "backends/begin_with.h"
 #include "backends/simd/internal.h"
@@ -71,10 +71,10 @@ static const char *refuses(const wg_node *n)
 {
     if (activation_of(n) >= WG_COUNT(activations))
         return "an activation without a kernel";
-    return wgi_simd_refuses_empty(n);
+    return wgi_simd_refuses_empty_floats(n);
 }
 
-/* Floats of one thread's product. */
+/* Numbers of one thread's product. */
 static int64_t room_of_thread(const simd_product *p)
 {
     return simd_product_scratch(p->m, p->n, p->k, 1);
@@ -85,7 +85,7 @@ static size_t scratch(const wg_node *n, int threads)
     products a = products_of_node(n);
     int64_t together = simd_product_scratch(a.one.m, a.one.n, a.one.k, threads);
     int64_t apart = a.batches > 1 ? threads * room_of_thread(&a.one) : 0;
-    return (size_t)(together > apart ? together : apart) * sizeof(float);
+    return (size_t)(together > apart ? together : apart) * wg_dtype_size(n->in[0]->dtype);
 }
 
 /* Where the matrix of v begins that takes part in that batch of y; axes of size 1 are repeated. */
@@ -104,16 +104,18 @@ static int64_t matrix_of(const wg_value *v, const wg_value *y, int64_t batch)
 static simd_product batch_of(const wg_node *n, const simd_product *first, int64_t batch)
 {
     simd_product p = *first;
-    p.a += matrix_of(n->in[0], n->out[0], batch);
-    p.b += matrix_of(n->in[1], n->out[0], batch);
-    p.c += batch * p.m * p.n;
+    int64_t bytes = (int64_t)wg_dtype_size(n->out[0]->dtype);
+    p.a = (const char *)p.a + matrix_of(n->in[0], n->out[0], batch) * bytes;
+    p.b = (const char *)p.b + matrix_of(n->in[1], n->out[0], batch) * bytes;
+    p.c = (char *)p.c + batch * p.m * p.n * bytes;
     return p;
 }
 
 /* Many products are shared out, few divided. */
 static void run_products(const wg_call *c, const products *a)
 {
-    void (*product)(const simd_product *) = simd_kernels(c)->product;
+    void (*product)(const simd_product *) = simd_floats(c)->product;
+    int64_t bytes = (int64_t)wg_dtype_size(c->node->out[0]->dtype);
     if (a->one.threads == 1 || a->batches < 2 * c->threads) {
         for (int64_t i = 0; i < a->batches; i++) {
             simd_product p = batch_of(c->node, &a->one, i);
@@ -125,7 +127,7 @@ static void run_products(const wg_call *c, const products *a)
     for (int64_t i = 0; i < a->batches; i++) {
         simd_product p = batch_of(c->node, &a->one, i);
         p.threads = 1;
-        p.scratch += omp_get_thread_num() * room_of_thread(&p);
+        p.scratch = (char *)p.scratch + omp_get_thread_num() * room_of_thread(&p) * bytes;
         product(&p);
     }
 }
@@ -155,11 +157,11 @@ static void run(wg_call *c)
         wgi_begin_with(c, 2);
     run_products(c, &a);
     if (activations[activation_of(n)].applies)
-        simd_kernels(c)->elementwise(&(simd_elementwise){.x = c->out[0],
-                                                         .y = c->out[0],
-                                                         .count = wg_value_count(n->out[0]),
-                                                         .f = activations[activation_of(n)].f,
-                                                         .threads = c->threads});
+        simd_floats(c)->elementwise(&(simd_elementwise){.x = c->out[0],
+                                                        .y = c->out[0],
+                                                        .count = wg_value_count(n->out[0]),
+                                                        .f = activations[activation_of(n)].f,
+                                                        .threads = c->threads});
 }
 
 const simd_kernel wgi_simd_product[] = {

@@ -3,15 +3,17 @@
 #include "tests/simd.h"
 #include "wengert/ops/ops.h"
 
-static const float SLOPE = 0.3F;
+#include <tgmath.h>
 
-static float arithmetic(simd_function f, float u, float v)
+static const real SLOPE = 0.3F;
+
+static real arithmetic(simd_function f, real u, real v)
 {
     switch (f) {
     case SIMD_NEG: return -u;
-    case SIMD_ABS: return fabsf(u);
+    case SIMD_ABS: return fabs(u);
     case SIMD_SQUARE: return u * u;
-    case SIMD_SQRT: return sqrtf(u);
+    case SIMD_SQRT: return sqrt(u);
     case SIMD_RECIPROCAL: return 1 / u;
     case SIMD_RELU: return isnan(u) ? u : u > 0 ? u : 0;
     case SIMD_LEAKY_RELU: return u <= 0 ? SLOPE * u : u;
@@ -26,18 +28,18 @@ static float arithmetic(simd_function f, float u, float v)
     }
 }
 
-static bool same(float x, float y)
+static bool same(real x, real y)
 {
     return isnan(x) ? isnan(y) : memcmp(&x, &y, sizeof x) == 0 || (x == 0 && y == 0);
 }
 
-static const float specials[] = {0.0f,  -0.0f,  1.0f,     -1.0f,     1e-38f, -1e-45f,
-                                 3e38f, -3e38f, INFINITY, -INFINITY, NAN};
+static const real specials[] = {0.0f,  -0.0f,  1.0f,     -1.0f,     1e-38f, -1e-45f,
+                                3e38f, -3e38f, INFINITY, -INFINITY, NAN};
 
 /* Numbers of all sizes with special ones among them. */
-static float *mixed(setting *s, int64_t n)
+static real *mixed(setting *s, int64_t n)
 {
-    float *x = numbers(s, n);
+    real *x = numbers(s, n);
     for (int64_t i = 0; i < n; i++) {
         int kind = (int)(s->seed >> 40) & 7;
         s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
@@ -58,19 +60,20 @@ static void arithmetic_is_exact(void **state)
     (void)state;
     static const int64_t counts[] = {1, 2, 15, 16, 17, 1000, 4095, 4097, MAX - 1};
     setting s = all_tables();
-    float *x = mixed(&s, MAX), *v = mixed(&s, MAX);
+    real *x = mixed(&s, MAX), *v = mixed(&s, MAX);
     int64_t compared = 0;
     for (int t = 0; t < s.n_tables; t++)
         for (int f = SIMD_NEG; f <= SIMD_MINIMUM; f++)
             for (size_t k = 0; k < WG_COUNT(counts); k++) {
-                float *y = room(counts[k]);
-                s.table[t]->elementwise(&(simd_elementwise){.x = x,
-                                                            .dy = has_two(f) ? v : NULL,
-                                                            .y = y,
-                                                            .count = counts[k],
-                                                            .f = f,
-                                                            .threads = 1 + (int)k % 2,
-                                                            .parameter = SLOPE});
+                real *y = room(counts[k]);
+                floats_of(s.table[t])
+                    ->elementwise(&(simd_elementwise){.x = x,
+                                                      .dy = has_two(f) ? v : NULL,
+                                                      .y = y,
+                                                      .count = counts[k],
+                                                      .f = f,
+                                                      .threads = 1 + (int)k % 2,
+                                                      .parameter = SLOPE});
                 for (int64_t i = 0; i < counts[k]; i++, compared++)
                     check_that(same(y[i], arithmetic(f, x[i], v[i])),
                                "%s, function %d of %g and %g: %g", s.table[t]->isa, f, (double)x[i],
@@ -119,23 +122,25 @@ static void operands_are_broadcast(void **state)
         for (int f = SIMD_ADD; f <= SIMD_MINIMUM; f++)
             for (int k = 0; k < WG_COUNT(shapes); k++) {
                 wg_graph *g = wg_graph_new();
-                wg_value *a = wg_input(g, "a", WG_F32, shapes[k].a),
-                         *b = wg_input(g, "b", WG_F32, shapes[k].b), *y = wg_add(a, b);
+                wg_value *a = wg_input(g, "a", sizeof(real) == 8 ? WG_F64 : WG_F32, shapes[k].a),
+                         *b = wg_input(g, "b", sizeof(real) == 8 ? WG_F64 : WG_F32, shapes[k].b),
+                         *y = wg_add(a, b);
                 assert_non_null(y);
                 int64_t n = wg_value_count(y);
-                float *x = mixed(&s, wg_value_count(a)), *v = mixed(&s, wg_value_count(b)),
-                      *to = room(n);
+                real *x = mixed(&s, wg_value_count(a)), *v = mixed(&s, wg_value_count(b)),
+                     *to = room(n);
                 wgi_rows rows = wgi_rows_of(y->node);
-                s.table[t]->elementwise(&(simd_elementwise){.x = x,
-                                                            .dy = v,
-                                                            .y = to,
-                                                            .count = n,
-                                                            .f = f,
-                                                            .threads = 1 + k % 2,
-                                                            .rows = &rows});
+                floats_of(s.table[t])
+                    ->elementwise(&(simd_elementwise){.x = x,
+                                                      .dy = v,
+                                                      .y = to,
+                                                      .count = n,
+                                                      .f = f,
+                                                      .threads = 1 + k % 2,
+                                                      .rows = &rows});
                 for (int64_t i = 0; i < n; i++, compared++) {
-                    float u = x[source_of(&a->shape, &y->shape, i)],
-                          w = v[source_of(&b->shape, &y->shape, i)];
+                    real u = x[source_of(&a->shape, &y->shape, i)],
+                         w = v[source_of(&b->shape, &y->shape, i)];
                     check_that(same(to[i], arithmetic(f, u, w)),
                                "%s, function %d, shapes %d, element %lld: %g", s.table[t]->isa, f,
                                k, (long long)i, (double)to[i]);

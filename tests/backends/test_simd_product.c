@@ -1,6 +1,8 @@
-/* The products of each instruction set against a plain loop in double, of random sizes, strides and
+/* The products of each instruction set against a plain loop in a longer type, of random sizes, strides and
  * transpositions, and the bits of several threads against those of one. */
 #include "tests/simd.h"
+
+#include <tgmath.h>
 
 enum { TRIES = 400, LARGEST = 90 };
 
@@ -20,57 +22,56 @@ static int64_t draw_size(setting *s, int64_t largest)
 
 /* An element, and the sum of magnitudes, which bounds the rounding error */
 typedef struct element {
-    double y, size;
+    wide y, size;
 } element;
 
 /* Element (i, j) */
-static element expected(const simd_product *p, const float *old, int64_t i, int64_t j)
+static element expected(const simd_product *p, const real *old, int64_t i, int64_t j)
 {
-    double sum = 0, size = 1;
+    const real *a = p->a, *b = p->b, *bias = p->bias;
+    wide sum = 0, size = 1;
     for (int64_t q = 0; q < p->k; q++) {
-        double term = (double)p->a[p->ta ? q * p->lda + i : i * p->lda + q] *
-                      (double)p->b[p->tb ? j * p->ldb + q : q * p->ldb + j];
+        wide term = (wide)a[p->ta ? q * p->lda + i : i * p->lda + q] *
+                    (wide)b[p->tb ? j * p->ldb + q : q * p->ldb + j];
         sum += term;
         size += fabs(term);
     }
-    double y =
-        (double)p->alpha * sum + (p->beta != 0 ? (double)(p->beta * old[i * p->ldc + j]) : 0);
-    y += p->bias ? (double)p->bias[j] : 0;
+    wide y = (wide)p->alpha * sum + (p->beta != 0 ? (wide)p->beta * (wide)old[i * p->ldc + j] : 0);
+    y += bias ? (wide)bias[j] : 0;
     return (element){p->relu && y <= 0 ? 0 : y, size};
 }
 
 /* C of a run; what lies between its rows must stay as it is in `old`, and the scratch suffice. */
-static float *result_of(const simd_table *table, simd_product p, int threads, const float *old)
+static real *result_of(const simd_table *table, simd_product p, int threads, const real *old)
 {
     int64_t count = p.m * p.ldc, size = simd_product_scratch(p.m, p.n, p.k, threads);
-    p.c = room(count);
-    p.scratch = room(size);
+    real *c = p.c = room(count), *scratch = p.scratch = room(size);
     p.threads = threads;
-    memcpy(p.c, old, (size_t)count * sizeof *old);
+    memcpy(c, old, (size_t)count * sizeof *old);
     if (p.beta == 0) /* must not be read */
         for (int64_t i = 0; i < p.m * p.n; i++)
-            p.c[i / p.n * p.ldc + i % p.n] = NAN;
-    table->product(&p);
-    free_room(p.scratch, size);
-    return p.c;
+            c[i / p.n * p.ldc + i % p.n] = NAN;
+    floats_of(table)->product(&p);
+    free_room(scratch, size);
+    return c;
 }
 
 /* `right` has the elements of C, [m, n]. */
-static void check_product(const simd_table *table, const simd_product *p, const float *old,
+static void check_product(const simd_table *table, const simd_product *p, const real *old,
                           const element *right)
 {
     int64_t count = p->m * p->ldc;
-    float *c = result_of(table, *p, 1, old);
+    real *c = result_of(table, *p, 1, old);
     for (int64_t at = 0; at < count; at++) {
         int64_t i = at / p->ldc, j = at % p->ldc;
-        element e = j < p->n ? right[i * p->n + j] : (element){(double)old[at], 0};
-        check_that(fabs((double)c[at] - e.y) <= 2e-6 * e.size,
+        element e = j < p->n ? right[i * p->n + j] : (element){(wide)old[at], 0};
+        check_that(fabs((wide)c[at] - e.y) <= 17 * (wide)EPSILON * e.size,
                    "%s: [%d, %d, %d]%s%s, element %d, %d: %.9g, not %.9g", table->isa, (int)p->m,
                    (int)p->n, (int)p->k, p->ta ? " ta" : "", p->tb ? " tb" : "", (int)i, (int)j,
-                   (double)c[at], e.y);
+                   (double)c[at], (double)e.y);
     }
     for (int threads = 2; threads <= 3; threads++) {
-        float *other = result_of(table, *p, threads, old);
+        real *other = result_of(table, *p, threads, old);
         assert_memory_equal(c, other, (size_t)count * sizeof *c);
         free_room(other, count);
     }
@@ -85,14 +86,14 @@ static void check_size(setting *s, int64_t m, int64_t n, int64_t k, bool plain)
                       .k = k,
                       .ta = draw(s, 2),
                       .tb = draw(s, 2),
-                      .alpha = draw(s, 2) ? 1 : 0.75f,
-                      .beta = (float)draw(s, 3) / 2,
+                      .alpha = draw(s, 2) ? 1 : 0.75,
+                      .beta = (real)draw(s, 3) / 2,
                       .relu = !plain && draw(s, 3) == 0};
     p.lda = (p.ta ? p.m : p.k) + draw(s, 3) * 5;
     p.ldb = (p.tb ? p.k : p.n) + draw(s, 3) * 5;
     p.ldc = p.n + draw(s, 3) * 5;
-    float *a = numbers(s, (p.ta ? p.k : p.m) * p.lda), *b = numbers(s, (p.tb ? p.n : p.k) * p.ldb),
-          *bias = numbers(s, p.n), *old = numbers(s, p.m * p.ldc);
+    real *a = numbers(s, (p.ta ? p.k : p.m) * p.lda), *b = numbers(s, (p.tb ? p.n : p.k) * p.ldb),
+         *bias = numbers(s, p.n), *old = numbers(s, p.m * p.ldc);
     p.a = a;
     p.b = b;
     p.bias = plain || draw(s, 3) ? NULL : bias;
@@ -166,7 +167,7 @@ static void what_is_not_finite_shows(void **state)
     (void)state;
     enum { M = 30, N = 40, K = 50 };
     setting s = all_tables();
-    float *a = numbers(&s, M * K), *b = numbers(&s, K * N), *old = numbers(&s, M * N);
+    real *a = numbers(&s, M * K), *b = numbers(&s, K * N), *old = numbers(&s, M * N);
     a[3 * K + 5] = NAN;
     for (int t = 0; t < s.n_tables; t++) {
         const simd_product p = {.m = M,
@@ -179,7 +180,7 @@ static void what_is_not_finite_shows(void **state)
                                 .ldb = N,
                                 .ldc = N,
                                 .relu = true};
-        float *c = result_of(s.table[t], p, 2, old);
+        real *c = result_of(s.table[t], p, 2, old);
         for (int i = 0; i < M * N; i++)
             check_that(isnan(c[i]) == (i / N == 3), "%s: element %d", s.table[t]->isa, i);
         free_room(c, M * N);

@@ -4,17 +4,16 @@
 #ifndef WG_BACKENDS_SIMD_KERNELS_AHEAD_H
 #define WG_BACKENDS_SIMD_KERNELS_AHEAD_H
 
+#include "backends/simd/kernels/real.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    SIMD_AHEAD = 1024, /* floats, 4 KiB                             */
-    SIMD_LINE = 16     /* floats of a cache line                    */
-};
+enum { SIMD_AHEAD = 4096 / sizeof(real) }; /* numbers */
 
 /* Asks for the lines of x[SIMD_AHEAD] ... x[SIMD_AHEAD + count - 1]; x may be NULL.  Of addresses
  * alone, so past the end does no harm. */
-static inline void simd_ask_ahead(const float *x, int64_t count)
+static inline void simd_ask_ahead(const real *x, int64_t count)
 {
     for (int64_t i = 0; x && i < count; i += SIMD_LINE)
         __builtin_prefetch((const char *)((uintptr_t)x + (size_t)(SIMD_AHEAD + i) * sizeof *x));

@@ -215,7 +215,7 @@ static void small_product(const simd_product *p, int64_t n, const float *b, int6
     simd_small_product(&(simd_small){.m = p->m,
                                      .n = n,
                                      .k = p->k,
-                                     .alpha = p->alpha,
+                                     .alpha = (float)p->alpha,
                                      .a = p->a,
                                      .a_row = p->ta ? 1 : p->lda,
                                      .a_step = p->ta ? p->lda : 1,
@@ -234,14 +234,14 @@ static void small_by_copies(const simd_product *p)
     size_t row = (size_t)p->n * sizeof(float);
     int64_t columns = (p->n + SIMD_LANES - 1) / SIMD_LANES * SIMD_LANES;
     for (int64_t i = 0; i < p->k; i++) {
-        memcpy(b + i * columns, p->b + i * p->ldb, row);
+        memcpy(b + i * columns, simd_product_b(p, i, 0), row);
         fill(b, i * columns + p->n, (i + 1) * columns, 0);
     }
     for (int64_t i = 0; p->beta != 0 && i < p->m; i++)
-        memcpy(c + i * columns, p->c + i * p->ldc, row);
+        memcpy(c + i * columns, simd_product_c(p, i, 0), row);
     small_product(p, columns, b, columns, c, columns);
     for (int64_t i = 0; i < p->m; i++)
-        memcpy(p->c + i * p->ldc, c + i * columns, row);
+        memcpy(simd_product_c(p, i, 0), c + i * columns, row);
 }
 
 /* beta is 0 or 1.  With b transposed, c's rows have room for n made up to a multiple of 16. */
@@ -249,7 +249,8 @@ static void gemm(const simd_product *p, bool *failed)
 {
     bool small = simd_is_small(p->m, p->n, p->k);
     if (small && p->tb)
-        small_by_transpose(p->m, p->n, p->k, p->alpha, p->a, p->lda, p->b, p->ldb, p->c, p->ldc);
+        small_by_transpose(p->m, p->n, p->k, (float)p->alpha, p->a, p->lda, p->b, p->ldb, p->c,
+                           p->ldc);
     else if (small && p->n % SIMD_LANES == 0)
         small_product(p, p->n, p->b, p->ldb, p->c, p->ldc);
     else if (small)

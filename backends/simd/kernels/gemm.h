@@ -16,8 +16,8 @@ void SIMD(product)(const simd_product *p);
 static inline void simd_gemm(const simd_product *p, bool *failed)
 {
 #if defined(WG_HAVE_ONEDNN)
-    if (wgi_dnnl.sgemm(p->ta ? 'T' : 'N', p->tb ? 'T' : 'N', p->m, p->n, p->k, p->alpha, p->a,
-                       p->lda, p->b, p->ldb, p->beta, p->c, p->ldc) != dnnl_success) {
+    if (wgi_dnnl.sgemm(p->ta ? 'T' : 'N', p->tb ? 'T' : 'N', p->m, p->n, p->k, (float)p->alpha,
+                       p->a, p->lda, p->b, p->ldb, (float)p->beta, p->c, p->ldc) != dnnl_success) {
 #pragma omp atomic write
         *failed = true;
     }

@@ -3,7 +3,8 @@
  * Each source of this folder is written once and compiled for the baseline, for AVX2 and for
  * AVX-512: SIMD(name) is wgi_simd_name_base, _avx2 or _avx512.  Those of 8-bit integers are also
  * compiled for AVX-512 with VNNI, _avx512vnni, where SIMD_OTHERS, of all other kernels, is avx512.
- * Loops are plain C that the compiler vectorises. */
+ * Those of float/ are compiled for f32 like the others and once more for f64 (real.h), _base_f64
+ * and so on.  Loops are plain C that the compiler vectorises. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 #define WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 
@@ -382,13 +383,13 @@ typedef enum simd_function {
 } simd_function;
 
 typedef struct simd_elementwise {
-    const float *x, *dy; /* dy NULL: f has one argument */
-    float *y;
+    const void *x, *dy; /* of the kernels' element type; dy NULL: f has one argument */
+    void *y;
     int64_t count;
     simd_function f;
     int threads;
     const wgi_rows *rows; /* of operands x and dy that are broadcast; NULL: they are like y */
-    float parameter;      /* alpha of elu, the slope of leaky_relu */
+    double parameter;     /* alpha of elu, the slope of leaky_relu */
 } simd_elementwise;
 
 /* y = x in another dtype; see cast.c. */
@@ -548,7 +549,6 @@ typedef struct simd_spans {
     X(pool_scatter, simd_pool_scatter)                                                             \
     X(mean_pool, simd_mean_pool)                                                                   \
     X(mean_pool_grad, simd_mean_pool)                                                              \
-    X(elementwise, simd_elementwise)                                                               \
     X(cast, simd_cast)                                                                             \
     X(dropout, simd_dropout)                                                                       \
     X(embedding_grad, simd_embedding)                                                              \
@@ -558,7 +558,11 @@ typedef struct simd_spans {
     X(row_losses, simd_row_losses)                                                                 \
     X(adam, simd_adam)                                                                             \
     X(sgd, simd_sgd)                                                                               \
-    X(norm, simd_spans)                                                                            \
+    X(norm, simd_spans)
+
+/* Of float/: for f32 and for f64 */
+#define SIMD_FLOAT_KERNELS(X)                                                                      \
+    X(elementwise, simd_elementwise)                                                               \
     X(product, simd_product)
 
 #ifdef SIMD_SUFFIX
@@ -567,11 +571,19 @@ SIMD_INT8_KERNELS(X)
 #undef X
 #define X(name, args) void SIMD_OTHER(name)(const args *);
 SIMD_OTHER_KERNELS(X)
+SIMD_FLOAT_KERNELS(X)
 #undef X
 #endif
 
+typedef struct simd_float_table {
+#define X(name, args) void (*name)(const args *);
+    SIMD_FLOAT_KERNELS(X)
+#undef X
+} simd_float_table;
+
 typedef struct simd_table {
     const char *isa; /* "base", "avx2", "avx512", "avx512vnni" */
+    const simd_float_table *f32, *f64;
 #define X(name, args) void (*name)(const args *);
     SIMD_INT8_KERNELS(X)
     SIMD_OTHER_KERNELS(X)

@@ -126,9 +126,9 @@ static void multiply_block(const void *args, int64_t block, int me)
     simd_product part = *p;
     part.m = block_begin(block % g->down + 1, g->down, p->m) - row;
     part.n = block_begin(block / g->down + 1, g->across, p->n) - column;
-    part.a += p->ta ? row : row * p->lda;
-    part.b += p->tb ? column * p->ldb : column;
-    part.c += row * p->ldc + column;
+    part.a = simd_product_a(p, row, 0);
+    part.b = simd_product_b(p, 0, column);
+    part.c = simd_product_c(p, row, column);
     part.scratch = g->room->data + me * g->room->size;
     if (part.m > 0 && part.n > 0)
         simd_gemm(&part, g->room->failed);
@@ -168,8 +168,8 @@ static void multiply_piece(const void *args, int64_t i, int me)
     int64_t k = block_begin(i, d->pieces, p->k);
     simd_product part = *p;
     part.k = block_begin(i + 1, d->pieces, p->k) - k;
-    part.a += k;
-    part.b += k * p->ldb;
+    part.a = simd_product_a(p, 0, k);
+    part.b = simd_product_b(p, k, 0);
     part.c = d->partial + i * p->m * p->n;
     part.ldc = p->n;
     part.scratch = d->room->data + me * d->room->size;
@@ -180,7 +180,7 @@ static void add_pieces(const void *args, int64_t row)
 {
     const division *d = args;
     const simd_product *p = d->p;
-    float *c = p->c + row * p->ldc;
+    float *c = simd_product_c(p, row, 0);
     const float *first = d->partial + row * p->n;
     memcpy(c, first, (size_t)p->n * sizeof *c);
     for (int64_t i = 1; i < d->pieces; i++)

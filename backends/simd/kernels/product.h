@@ -1,32 +1,50 @@
-/* A product of matrices, C = alpha op(A) op(B) + beta C, in single precision. */
+/* A product of matrices, C = alpha op(A) op(B) + beta C, in f32 or f64. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_PRODUCT_H
 #define WG_BACKENDS_SIMD_KERNELS_PRODUCT_H
+
+#include "backends/simd/kernels/real.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* See product.c.  op(A) is [m, k], op(B) [k, n], C [m, n]; all lie row by row, lda, ldb and ldc
- * floats apart.  A is stored [m, k], or [k, m] if transposed (ta), and B [k, n], or [n, k] (tb).
+ * numbers apart.  A is stored [m, k], or [k, m] if transposed (ta), and B [k, n], or [n, k] (tb).
  * beta 0: C is not read.  Then bias[j] is added to column j, and relu takes what is negative to 0.
  * C overlaps nothing else.  With one thread no parallel region is opened, and within anybody's this
  * may be called. */
 typedef struct simd_product {
     int64_t m, n, k;
-    float alpha;
-    const float *a;
+    double alpha;
+    const void *a; /* this and what follows: of the kernel's element type */
     int64_t lda;
     bool ta;
-    const float *b;
+    const void *b;
     int64_t ldb;
     bool tb;
-    float beta;
-    float *c;
+    double beta;
+    void *c;
     int64_t ldc;
-    const float *bias; /* [n] or NULL */
+    const void *bias; /* [n] or NULL */
     bool relu;
     int threads;
-    float *scratch; /* simd_product_scratch floats */
+    void *scratch; /* simd_product_scratch numbers */
 } simd_product;
+
+/* Where numbers (row, term) of op(A), (term, column) of op(B) and (row, column) of C lie */
+static inline const real *simd_product_a(const simd_product *p, int64_t row, int64_t term)
+{
+    return (const real *)p->a + (p->ta ? term * p->lda + row : row * p->lda + term);
+}
+
+static inline const real *simd_product_b(const simd_product *p, int64_t term, int64_t column)
+{
+    return (const real *)p->b + (p->tb ? column * p->ldb + term : term * p->ldb + column);
+}
+
+static inline real *simd_product_c(const simd_product *p, int64_t row, int64_t column)
+{
+    return (real *)p->c + row * p->ldc + column;
+}
 
 /* Upper bounds, for all instruction sets, of what is packed at a time: by all threads together so
  * many columns of B (and fewer rows of A) and, where that is more than one block, numbers; by each
@@ -64,7 +82,7 @@ static inline int64_t simd_product_segments(int64_t m, int64_t n, int64_t k)
     return simd_product_least(k / SIMD_SEGMENT, SIMD_SEGMENTS);
 }
 
-/* In floats: a block of the shared operand, which is the smaller one; and what a thread packs. */
+/* In numbers: a block of the shared operand, which is the smaller one; and what a thread packs. */
 static inline int64_t simd_product_block(int64_t m, int64_t n, int64_t k)
 {
     int64_t side = simd_product_least(simd_product_least(m, n), SIMD_PRODUCT_COLUMNS);
@@ -85,7 +103,7 @@ static inline int64_t simd_product_alone(int64_t m, int64_t n, int64_t k)
     return simd_product_block(m, n, k) + simd_product_room(m, n, k) + 16 * 3;
 }
 
-/* In floats, for any thread count up to `threads`, and for any product of no more rows, columns
+/* In numbers, for any thread count up to `threads`, and for any product of no more rows, columns
  * and terms: so a product counts as long if a smaller one may be. */
 static inline int64_t simd_product_scratch(int64_t m, int64_t n, int64_t k, int threads)
 {

@@ -9,29 +9,29 @@
 /* Some rows or columns of an operand, `count` of them, and some of their terms.  Number (i, p) lies
  * at x[p ld + i], or at x[i ld + p] if they lie `across`. */
 typedef struct strip {
-    const float *x;
+    const real *x;
     int64_t ld;
     bool across;
     int64_t count, terms;
 } strip;
 
 /* Four rows of `count` numbers, which the next panel will need */
-SIMD_INLINE void fetch_rows(const float *x, int64_t ld, int64_t count)
+SIMD_INLINE void fetch_rows(const real *x, int64_t ld, int64_t count)
 {
     for (int row = 0; row < 4; row++)
-        for (int64_t p = 0; p < count; p += 16)
+        for (int64_t p = 0; p < count; p += SIMD_LINE)
             __builtin_prefetch(x + row * ld + p);
 }
 
 /* A full panel; the last four rows overlap others where width is no multiple of four. */
-SIMD_INLINE void pack_across(const strip *s, float *to, int width)
+SIMD_INLINE void pack_across(const strip *s, real *to, int width)
 {
     enum { TOGETHER = 64 };
     int64_t whole = s->terms / SIMD_STEP * SIMD_STEP;
     for (int64_t first = 0; first < whole; first += TOGETHER)
         for (int i = 0; i < width; i += 4) {
             int row = i + 4 <= width ? i : width - 4;
-            const float *x = s->x + row * s->ld;
+            const real *x = s->x + row * s->ld;
             int64_t end = smaller(first + TOGETHER, whole);
             if (s->count > width)
                 fetch_rows(x + width * s->ld + first, s->ld, end - first);
@@ -44,8 +44,9 @@ SIMD_INLINE void pack_across(const strip *s, float *to, int width)
 }
 
 /* `width` numbers; more may be read and written if there is `room` for a vector of either. */
-SIMD_INLINE void copy(const float *x, float *to, int width, bool room)
+SIMD_INLINE void copy(const real *x, real *to, int width, bool room)
 {
+    enum { PART = 16 / sizeof(real) };
     int i = 0;
     if (width < LANES && room) {
         *(vector *)to = *(const vector *)x;
@@ -53,20 +54,20 @@ SIMD_INLINE void copy(const float *x, float *to, int width, bool room)
     }
     for (; i + LANES <= width; i += LANES)
         *(vector *)(to + i) = *(const vector *)(x + i);
-    for (; i + 4 <= width; i += 4)
-        *(four *)(to + i) = *(const four *)(x + i);
+    for (; i + PART <= width; i += PART)
+        *(sixteen *)(to + i) = *(const sixteen *)(x + i);
     for (; i < width; i++)
         to[i] = x[i];
 }
 
 /* `panels` full panels together, so that memory is read in its order.  What follows a row, of x and
  * of a panel, is the next row, which is written later. */
-SIMD_INLINE void pack_along(const strip *s, float *to, int width, int panels)
+SIMD_INLINE void pack_along(const strip *s, real *to, int width, int panels)
 {
-    const float *x = s->x;
+    const real *x = s->x;
     for (int64_t p = 0; p < s->terms; p++, x += s->ld, to += width) {
         bool room = p + 1 < s->terms && s->ld >= LANES;
-        for (int i = 0; i < panels * width; i += 16)
+        for (int i = 0; i < panels * width; i += SIMD_LINE)
             __builtin_prefetch(x + 8 * s->ld + i);
         SIMD_UNROLLED
         for (int i = 0; i < panels; i++)
@@ -75,7 +76,7 @@ SIMD_INLINE void pack_along(const strip *s, float *to, int width, int panels)
 }
 
 /* Of a panel at the edge: zeros fill it up. */
-SIMD_INLINE void pack_part(const strip *s, float *to, int width)
+SIMD_INLINE void pack_part(const strip *s, real *to, int width)
 {
     int64_t row = s->across ? s->ld : 1, step = s->across ? 1 : s->ld;
     for (int64_t p = 0; p < s->terms; p++)
@@ -84,7 +85,7 @@ SIMD_INLINE void pack_part(const strip *s, float *to, int width)
 }
 
 /* One panel after the other, or TOGETHER of them at a time; the last may not be full. */
-SIMD_INLINE void pack(const strip *s, float *to, int width)
+SIMD_INLINE void pack(const strip *s, real *to, int width)
 {
     enum { TOGETHER = 8 };
     strip part = *s;
@@ -103,27 +104,17 @@ SIMD_INLINE void pack(const strip *s, float *to, int width)
     }
 }
 
-static const float *a_at(const simd_product *p, int64_t row, int64_t term)
-{
-    return p->ta ? p->a + term * p->lda + row : p->a + row * p->lda + term;
-}
-
-static const float *b_at(const simd_product *p, int64_t term, int64_t column)
-{
-    return p->tb ? p->b + column * p->ldb + term : p->b + term * p->ldb + column;
-}
-
 static void pack_a(const simd_product *p, int64_t row, int64_t rows, int64_t term, int64_t terms,
-                   float *to)
+                   real *to)
 {
-    strip s = {a_at(p, row, term), p->lda, !p->ta, rows, terms};
+    strip s = {simd_product_a(p, row, term), p->lda, !p->ta, rows, terms};
     pack(&s, to, HEIGHT);
 }
 
 static void pack_b(const simd_product *p, int64_t column, int64_t columns, int64_t term,
-                   int64_t terms, float *to)
+                   int64_t terms, real *to)
 {
-    strip s = {b_at(p, term, column), p->ldb, p->tb, columns, terms};
+    strip s = {simd_product_b(p, term, column), p->ldb, p->tb, columns, terms};
     pack(&s, to, WIDTH);
 }
 

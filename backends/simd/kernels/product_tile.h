@@ -4,15 +4,16 @@
 #define WG_BACKENDS_SIMD_KERNELS_PRODUCT_TILE_H
 
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/unrolled.h"
 
 #include <string.h>
 
-/* THIN_ALONG: the maximum rows of a thin product where B lies along its rows.  NARROW: the maximum
- * columns for which A is read where it lies, instead of being packed. */
+/* BYTES: of a vector.  THIN_ALONG: the maximum rows of a thin product where B lies along its rows.
+ * NARROW: the maximum columns for which A is read where it lies, instead of being packed. */
 #if defined(__AVX512F__)
 enum {
-    LANES = 16,
+    BYTES = 64,
     HEIGHT = 12,
     VECTORS = 2,
     DEPTH = 256,
@@ -21,16 +22,21 @@ enum {
     NARROW = 512
 };
 #elif defined(__AVX2__)
-enum { LANES = 8, HEIGHT = 6, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 24, NARROW = 128 };
+enum { BYTES = 32, HEIGHT = 6, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 24, NARROW = 128 };
 #elif defined(__aarch64__)
-enum { LANES = 4, HEIGHT = 8, VECTORS = 3, DEPTH = 384, AHEAD = 0, THIN_ALONG = 32, NARROW = 512 };
+enum { BYTES = 16, HEIGHT = 8, VECTORS = 3, DEPTH = 384, AHEAD = 0, THIN_ALONG = 32, NARROW = 512 };
 #else
-enum { LANES = 4, HEIGHT = 4, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 16, NARROW = 512 };
+enum { BYTES = 16, HEIGHT = 4, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 16, NARROW = 512 };
 #endif
-enum { WIDTH = VECTORS * LANES, WIDE = 4 * VECTORS }; /* WIDE: vectors of a tile of one row */
-typedef float vector __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef int32_t bits __attribute__((vector_size(4 * LANES)));
-typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+enum {
+    LANES = BYTES / (int)sizeof(real),
+    WIDTH = VECTORS * LANES,
+    WIDE = 4 * VECTORS,                          /* vectors of a tile of one row */
+    VECTORS_A_LINE = BYTES < 64 ? 64 / BYTES : 1 /* vectors of a cache line */
+};
+typedef real vector __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias));
+typedef real_bits bits __attribute__((vector_size(BYTES)));
+typedef real sixteen __attribute__((vector_size(16), aligned(sizeof(real)), may_alias));
 
 static inline int64_t smaller(int64_t a, int64_t b)
 {
@@ -59,15 +65,15 @@ static inline int64_t round_up(int64_t a, int64_t b)
  * b_step. */
 typedef struct tile {
     int64_t terms;
-    const float *a;
+    const real *a;
     int64_t a_row, a_step;
-    const float *b;
+    const real *b;
     int64_t b_step;
-    float *c;
+    real *c;
     int64_t ldc;
     int64_t rows, columns; /* of C: others are made but not written */
-    float alpha, beta;
-    const float *bias; /* NULL: none */
+    real alpha, beta;
+    const real *bias; /* NULL: none */
     bool relu;
 } tile;
 
@@ -75,14 +81,14 @@ typedef struct tile {
 SIMD_INLINE void multiply(const tile *t, int64_t a_row, int64_t a_step, int64_t b_step, int height,
                           int vectors, vector *sum)
 {
-    const float *a = t->a, *b = t->b;
+    const real *a = t->a, *b = t->b;
     const int64_t ahead = b_step == WIDTH ? 0 : AHEAD; /* rows of B, where it is not packed */
     for (int64_t p = t->terms; p > 0; p--, a += a_step, b += b_step) {
         vector row[WIDE];
         SIMD_UNROLLED
         for (int v = 0; v < vectors; v++)
             row[v] = *(const vector *)(b + v * LANES);
-        for (int v = 0; ahead > 0 && v < vectors; v += 16 / LANES)
+        for (int v = 0; ahead > 0 && v < vectors; v += VECTORS_A_LINE)
             __builtin_prefetch(b + ahead * b_step + v * LANES);
         SIMD_UNROLLED
         for (int i = 0; i < height; i++)
@@ -93,7 +99,7 @@ SIMD_INLINE void multiply(const tile *t, int64_t a_row, int64_t a_step, int64_t 
 }
 
 /* c = alpha sum + beta c */
-SIMD_INLINE void write(const tile *t, float *c, int64_t ldc, bool add, int height, int vectors,
+SIMD_INLINE void write(const tile *t, real *c, int64_t ldc, bool add, int height, int vectors,
                        vector *sum)
 {
     SIMD_UNROLLED
@@ -107,7 +113,7 @@ SIMD_INLINE void write(const tile *t, float *c, int64_t ldc, bool add, int heigh
 }
 
 /* c = relu(c + bias), on what was just written */
-static void finish(const tile *t, float *c, int64_t ldc, const float *bias, int64_t rows,
+static void finish(const tile *t, real *c, int64_t ldc, const real *bias, int64_t rows,
                    int64_t vectors)
 {
     for (int64_t i = 0; i < rows; i++)
@@ -123,7 +129,7 @@ static void finish(const tile *t, float *c, int64_t ldc, const float *bias, int6
 
 /* Where some of the tile's rows or columns lie beyond C, through a copy of it, WIDTH numbers a
  * row. */
-static void copy_in(const tile *t, float *copy, float *bias)
+static void copy_in(const tile *t, real *copy, real *bias)
 {
     size_t size = (size_t)t->columns * sizeof *copy;
     for (int64_t i = 0; t->beta != 0 && i < t->rows; i++)
@@ -132,13 +138,13 @@ static void copy_in(const tile *t, float *copy, float *bias)
         memcpy(bias, t->bias, size);
 }
 
-static void copy_out(const tile *t, const float *copy)
+static void copy_out(const tile *t, const real *copy)
 {
     for (int64_t i = 0; i < t->rows; i++)
         memcpy(t->c + i * t->ldc, copy + i * WIDTH, (size_t)t->columns * sizeof *copy);
 }
 
-SIMD_INLINE void write_tile(const tile *t, float *c, int64_t ldc, const float *bias, int height,
+SIMD_INLINE void write_tile(const tile *t, real *c, int64_t ldc, const real *bias, int height,
                             int vectors, vector *sum)
 {
     if (t->beta != 0)
@@ -154,8 +160,8 @@ SIMD_INLINE void run_tile(const tile *t, int64_t a_row, int64_t a_step, int64_t 
 {
     vector sum[HEIGHT * VECTORS] = {{0}};
     for (int64_t i = 0; i < t->rows; i++) {
-        float *row = t->c + i * t->ldc;
-        for (int v = 0; v < vectors; v += 16 / LANES)
+        real *row = t->c + i * t->ldc;
+        for (int v = 0; v < vectors; v += VECTORS_A_LINE)
             __builtin_prefetch(row + v * LANES, 1);
         __builtin_prefetch(row + vectors * LANES - 1, 1); /* in the next line, if not aligned */
     }
@@ -164,7 +170,7 @@ SIMD_INLINE void run_tile(const tile *t, int64_t a_row, int64_t a_step, int64_t 
         write_tile(t, t->c, t->ldc, t->bias, height, vectors, sum);
         return;
     }
-    float copy[HEIGHT * WIDTH] = {0}, bias[WIDE * LANES] = {0};
+    real copy[HEIGHT * WIDTH] = {0}, bias[WIDE * LANES] = {0};
     copy_in(t, copy, bias);
     write_tile(t, copy, WIDTH, t->bias ? bias : NULL, height, vectors, sum);
     copy_out(t, copy);

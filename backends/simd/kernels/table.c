@@ -5,5 +5,13 @@
 #define OWN(name, args) .name = SIMD(name),
 #define OTHER(name, args) .name = SIMD_OTHER(name),
 
+#define PASTE_(a, b) a##_##b
+#define PASTE(a, b) PASTE_(a, b)
+#define F64 PASTE(SIMD_OTHER(floats), f64)
+
+extern const simd_float_table SIMD_OTHER(floats), F64;
+
 const simd_table SIMD(table) = {.isa = TEXT(SIMD_SUFFIX),
+                                .f32 = &SIMD_OTHER(floats),
+                                .f64 = &F64,
                                 SIMD_INT8_KERNELS(OWN) SIMD_OTHER_KERNELS(OTHER)};

@@ -6,6 +6,44 @@
 
 #include <stdint.h>
 
+#ifdef SIMD_F64
+
+/* Four rows of SIMD_STEP numbers become SIMD_STEP columns of four. */
+#if defined(__AVX2__)
+enum { SIMD_STEP = 4 };
+typedef double simd_group __attribute__((vector_size(32), aligned(8), may_alias));
+
+SIMD_INLINE void simd_transpose(const double *x, int64_t ld, double *to, int64_t width)
+{
+    simd_group a = *(const simd_group *)x, b = *(const simd_group *)(x + ld);
+    simd_group c = *(const simd_group *)(x + 2 * ld), d = *(const simd_group *)(x + 3 * ld);
+    simd_group even_ab = __builtin_shufflevector(a, b, 0, 4, 2, 6);
+    simd_group odd_ab = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    simd_group even_cd = __builtin_shufflevector(c, d, 0, 4, 2, 6);
+    simd_group odd_cd = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    *(simd_group *)to = __builtin_shufflevector(even_ab, even_cd, 0, 1, 4, 5);
+    *(simd_group *)(to + width) = __builtin_shufflevector(odd_ab, odd_cd, 0, 1, 4, 5);
+    *(simd_group *)(to + 2 * width) = __builtin_shufflevector(even_ab, even_cd, 2, 3, 6, 7);
+    *(simd_group *)(to + 3 * width) = __builtin_shufflevector(odd_ab, odd_cd, 2, 3, 6, 7);
+}
+#else
+enum { SIMD_STEP = 2 };
+typedef double simd_pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+SIMD_INLINE void simd_transpose(const double *x, int64_t ld, double *to, int64_t width)
+{
+    SIMD_UNROLLED
+    for (int row = 0; row < 4; row += 2) {
+        const double *from = x + row * ld;
+        simd_pair a = *(const simd_pair *)from, b = *(const simd_pair *)(from + ld);
+        *(simd_pair *)(to + row) = __builtin_shufflevector(a, b, 0, 2);
+        *(simd_pair *)(to + width + row) = __builtin_shufflevector(a, b, 1, 3);
+    }
+}
+#endif
+
+#else
+
 typedef float simd_four __attribute__((vector_size(16), aligned(4), may_alias));
 
 /* Four rows of SIMD_STEP numbers become SIMD_STEP columns of four: SIMD_STEP / 4 squares beside one
@@ -49,5 +87,7 @@ SIMD_INLINE void simd_transpose(const float *x, int64_t ld, float *to, int64_t w
     simd_put(SIMD_LOW_HALVES(high_ab, high_cd), to + 2 * width, width);
     simd_put(SIMD_HIGH_HALVES(high_ab, high_cd), to + 3 * width, width);
 }
+
+#endif
 
 #endif

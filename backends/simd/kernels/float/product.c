@@ -33,9 +33,10 @@ enum {
     FEW = 4,   /* maximum rows for dot products, ... */
     FEWER = 2, /* ... of fewer than SHORT terms, where their sums of lanes count */
     SHORT = 128,
-    DOTS = 8,              /* columns of dot products at a time */
-    THIN = 4 * HEIGHT,     /* maximum rows of a thin product */
-    VERY_NARROW = 128,     /* NARROW where rows of A collide in the cache */
+    DOTS = 8,          /* columns of dot products at a time */
+    THIN = 4 * HEIGHT, /* maximum rows of a thin product */
+    VERY_NARROW = 128, /* NARROW where rows of A collide in the cache: whole pages apart */
+    PAGE = 4096 / sizeof(real),
     GROUP = 8,             /* panels that are packed at a time */
     PIECES = 4,            /* for each thread, if there is enough: */
     MIN_ROWS = 4 * HEIGHT, /* of a piece, about */
@@ -60,14 +61,14 @@ typedef struct plan {
     int64_t slab_blocks, slab_size, pieces, piece_size, part, group, segments;
     bool thin, a_shared;
     bool a_stays, b_stays; /* read where they lie: A, and B's whole panels */
-    float *slab, *room;    /* a thread's room: */
+    real *slab, *room;     /* a thread's room: */
     int64_t room_size;
     int64_t members, taken, done; /* threads that came, tasks that were taken and done */
 } plan;
 
-static float *aligned(float *x)
+static real *aligned(void *x)
 {
-    return (float *)(((uintptr_t)x + 63) / 64 * 64);
+    return (real *)(((uintptr_t)x + 63) / 64 * 64);
 }
 
 /* A piece begins here, and the last ends at the end: they differ by a panel at most, so that
@@ -87,7 +88,8 @@ static void plan_slabs(plan *w)
     int64_t most = w->a_shared ? SLAB_ROWS : SIMD_PRODUCT_COLUMNS;
     w->slab_size =
         round_up(divide_up(w->shared.count, divide_up(w->shared.count, most)), w->shared.panel);
-    w->slab_blocks = w->depth > 0 ? SIMD_PRODUCT_SLAB / (w->slab_size * w->depth) : 1;
+    int64_t numbers = SIMD_PRODUCT_SLAB * sizeof(float) / sizeof(real);
+    w->slab_blocks = w->depth > 0 ? numbers / (w->slab_size * w->depth) : 1;
     w->slab_blocks = p->threads == 1 ? 1 : larger(smaller(w->slab_blocks, w->blocks), 1);
 }
 
@@ -121,7 +123,7 @@ static void plan_thin(plan *w)
 static plan plan_of(const simd_product *p)
 {
     plan w = {.p = p, .thin = p->m <= (p->tb ? THIN : THIN_ALONG), .a_shared = p->m < p->n};
-    w.a_stays = w.thin || (!w.a_shared && !p->ta && p->n <= (p->lda % 1024 ? NARROW : VERY_NARROW));
+    w.a_stays = w.thin || (!w.a_shared && !p->ta && p->n <= (p->lda % PAGE ? NARROW : VERY_NARROW));
     w.blocks = p->k > 0 ? divide_up(p->k, DEPTH) : 1;
     w.depth = divide_up(p->k, w.blocks);
     w.slab = w.room = aligned(p->scratch);
@@ -208,13 +210,13 @@ static tile tile_at(const plan *w, int64_t block, int64_t row, int64_t rows, int
                   .a_row = p->ta ? 1 : p->lda,
                   .a_step = p->ta ? p->lda : 1,
                   .b_step = WIDTH,
-                  .c = p->c + row * p->ldc + column,
+                  .c = simd_product_c(p, row, column),
                   .ldc = p->ldc,
                   .rows = rows,
                   .columns = smaller(WIDTH, p->n - column),
-                  .alpha = p->alpha,
-                  .beta = block == 0 ? p->beta : 1,
-                  .bias = p->bias && last ? p->bias + column : NULL,
+                  .alpha = (real)p->alpha,
+                  .beta = block == 0 ? (real)p->beta : 1,
+                  .bias = p->bias && last ? (const real *)p->bias + column : NULL,
                   .relu = p->relu && last};
 }
 
@@ -224,7 +226,7 @@ typedef struct slab {
 } slab;
 
 /* Where a panel of the slab is packed */
-static float *panel_at(const plan *w, const slab *s, int64_t block, int64_t first)
+static real *panel_at(const plan *w, const slab *s, int64_t block, int64_t first)
 {
     int64_t count = round_up(s->count, w->shared.panel);
     return w->slab + (block - s->block) * w->depth * count +
@@ -245,7 +247,7 @@ static void pack_slab(plan *w, turn *my, const slab *s)
 
 /* Rows from `row` on of one panel of columns, in one block */
 static void run_panel(const plan *w, int64_t block, int64_t row, int64_t rows, int64_t column,
-                      const float *a, const float *b)
+                      const real *a, const real *b)
 {
     tile t = tile_at(w, block, row, rows, column);
     t.a = a;
@@ -264,12 +266,12 @@ static void run_panel(const plan *w, int64_t block, int64_t row, int64_t rows, i
 
 /* One block of a piece, rows from `row` on, and columns `first` to `end` of the slab */
 static void run_rows(const plan *w, const slab *s, int64_t block, int64_t row, int64_t rows,
-                     int64_t first, int64_t end, float *room)
+                     int64_t first, int64_t end, real *room)
 {
     int64_t term = block * w->depth;
     if (!w->a_stays)
         pack_a(w->p, row, rows, term, terms_of(w, block), room);
-    const float *a = w->a_stays ? a_at(w->p, row, term) : room;
+    const real *a = w->a_stays ? simd_product_a(w->p, row, term) : room;
     for (int64_t column = first; column < end; column += WIDTH)
         run_panel(w, block, row, rows, column, a, panel_at(w, s, block, column));
 }
@@ -277,7 +279,7 @@ static void run_rows(const plan *w, const slab *s, int64_t block, int64_t row, i
 /* The same for columns `first` to `end`, and some rows of the slab.  Where B lies along its rows,
  * some panels are packed together: a row of a single one would be a short part of a page. */
 static void run_columns(const plan *w, const slab *s, int64_t block, int64_t row, int64_t rows,
-                        int64_t first, int64_t end, float *room)
+                        int64_t first, int64_t end, real *room)
 {
     int64_t terms = terms_of(w, block), group = w->group * WIDTH;
     for (int64_t at = first; at < end; at += group) {
@@ -288,7 +290,7 @@ static void run_columns(const plan *w, const slab *s, int64_t block, int64_t row
     }
 }
 
-static void run_piece(const plan *w, const slab *s, int64_t piece, int64_t part, float *room)
+static void run_piece(const plan *w, const slab *s, int64_t piece, int64_t part, real *room)
 {
     int64_t begin = piece_begin(w, piece), end = piece_begin(w, piece + 1);
     int64_t first = s->first + part * w->part, last = smaller(first + w->part, s->first + s->count);
@@ -299,7 +301,7 @@ static void run_piece(const plan *w, const slab *s, int64_t piece, int64_t part,
             run_rows(w, s, block, begin, end - begin, first, last, room);
 }
 
-static void run_pieces(plan *w, turn *my, const slab *s, float *room)
+static void run_pieces(plan *w, turn *my, const slab *s, real *room)
 {
     int64_t parts = divide_up(s->count, w->part);
     begin_phase(my, w->pieces * parts);
@@ -310,7 +312,7 @@ static void run_pieces(plan *w, turn *my, const slab *s, float *room)
 /* Every thread comes through here. */
 static void run_slabs(plan *w)
 {
-    float *room = w->room + take(&w->members) * w->room_size;
+    real *room = w->room + take(&w->members) * w->room_size;
     turn my = {.ticket = take(&w->taken)};
     for (int64_t first = 0; first < w->shared.count; first += w->slab_size)
         for (int64_t block = 0; block < w->blocks; block += w->slab_blocks) {
@@ -348,16 +350,16 @@ static void wide_tiles(tile t)
 
 /* `rows` rows from `row` on of one panel of columns */
 static void run_thin_panel(const plan *w, int64_t block, int64_t row, int64_t rows, int64_t column,
-                           int64_t columns, float *room)
+                           int64_t columns, real *room)
 {
     const simd_product *p = w->p;
     int64_t term = block * w->depth;
     tile t = tile_at(w, block, row, rows, column);
     t.columns = smaller(columns, p->n - column);
-    t.a = a_at(p, row, term);
+    t.a = simd_product_a(p, row, term);
     t.b = room;
     if (w->b_stays && t.columns % LANES == 0 && (t.columns == columns || t.columns == LANES)) {
-        t.b = b_at(p, term, column);
+        t.b = simd_product_b(p, term, column);
         t.b_step = p->ldb;
     } else {
         pack_b(p, column, t.columns, term, t.terms, room);
@@ -372,7 +374,7 @@ static void run_thin_panel(const plan *w, int64_t block, int64_t row, int64_t ro
 static void run_thin(plan *w)
 {
     const simd_product *p = w->p;
-    float *room = w->room + take(&w->members) * w->room_size;
+    real *room = w->room + take(&w->members) * w->room_size;
     int64_t across = divide_up(p->n, w->part), down = divide_up(p->m, w->piece_size);
     for (int64_t piece; (piece = take(&w->taken)) < across * down;) {
         int64_t row = piece / across * w->piece_size, rows = smaller(w->piece_size, p->m - row);
@@ -386,7 +388,7 @@ static void run_thin(plan *w)
 
 /* ---- long sums ------------------------------------------------------------------------------- */
 
-static void run_alone(const simd_product *p, float *room)
+static void run_alone(const simd_product *p, real *room)
 {
     simd_product alone = *p;
     alone.threads = 1;
@@ -396,15 +398,15 @@ static void run_alone(const simd_product *p, float *room)
 }
 
 /* The rows of one piece, one segment of their sum */
-static void run_segment(const plan *w, int64_t segment, int64_t piece, float *room)
+static void run_segment(const plan *w, int64_t segment, int64_t piece, real *room)
 {
     const simd_product *p = w->p;
     int64_t first = p->k * segment / w->segments, row = piece_begin(w, piece);
     simd_product part = *p;
     part.m = piece_begin(w, piece + 1) - row;
     part.k = p->k * (segment + 1) / w->segments - first;
-    part.a = a_at(p, row, first);
-    part.b = b_at(p, first, 0);
+    part.a = simd_product_a(p, row, first);
+    part.b = simd_product_b(p, first, 0);
     part.alpha = 1;
     part.beta = 0;
     part.c = w->slab + (segment * p->m + row) * p->n;
@@ -416,19 +418,20 @@ static void run_segment(const plan *w, int64_t segment, int64_t piece, float *ro
 static void add_segments(const plan *w, int64_t row)
 {
     const simd_product *p = w->p;
-    float *c = p->c + row * p->ldc, *sum = w->slab + row * p->n;
+    const real alpha = (real)p->alpha, beta = (real)p->beta;
+    real *c = simd_product_c(p, row, 0), *sum = w->slab + row * p->n;
     for (int64_t i = 1; i < w->segments; i++)
         for (int64_t j = 0; j < p->n; j++)
             sum[j] += sum[i * p->m * p->n + j];
     for (int64_t j = 0; j < p->n; j++)
-        c[j] = p->alpha * sum[j] + (p->beta != 0 ? p->beta * c[j] : 0);
+        c[j] = alpha * sum[j] + (beta != 0 ? beta * c[j] : 0);
 }
 
 static void run_long(plan *w)
 {
     enum { ROWS = 16 };
     int64_t m = w->p->m;
-    float *room = w->room + take(&w->members) * w->room_size;
+    real *room = w->room + take(&w->members) * w->room_size;
     turn my = {.ticket = take(&w->taken)};
     begin_phase(&my, w->segments * w->pieces);
     for (int64_t i; next_task(w, &my, &i); end_task(w, &my))
@@ -441,21 +444,26 @@ static void run_long(plan *w)
 
 /* ---- a few rows times rows ------------------------------------------------------------------- */
 
-SIMD_INLINE float sum_of_lanes(const vector *x)
+SIMD_INLINE real sum_of_lanes(const vector *x)
 {
-    four sum = {0};
+    enum { PART = 16 / sizeof(real) };
+    sixteen sum = {0};
     SIMD_UNROLLED
-    for (int lane = 0; lane < LANES; lane += 4)
-        sum += *(const four *)((const float *)x + lane);
-    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+    for (int lane = 0; lane < LANES; lane += PART)
+        sum += *(const sixteen *)((const real *)x + lane);
+    real y = sum[0] + sum[PART / 2];
+    for (int i = 1; i < PART / 2; i++)
+        y += sum[i] + sum[PART / 2 + i];
+    return y;
 }
 
 /* Where both A and B lie along k, some numbers of a row of C: c[j] = alpha a . b[j] + beta c[j],
  * and so on */
 SIMD_INLINE void run_dots(const simd_product *p, int64_t row, int64_t column, int columns)
 {
-    const float *a = p->a + row * p->lda, *b = p->b + column * p->ldb;
-    float *c = p->c + row * p->ldc + column;
+    const real *a = simd_product_a(p, row, 0), *b = simd_product_b(p, 0, column), *bias = p->bias;
+    const real alpha = (real)p->alpha, beta = (real)p->beta;
+    real *c = simd_product_c(p, row, column);
     vector sum[DOTS] = {{0}};
     int64_t q = 0;
     for (; q + LANES <= p->k; q += LANES) {
@@ -465,12 +473,12 @@ SIMD_INLINE void run_dots(const simd_product *p, int64_t row, int64_t column, in
             sum[j] += x * *(const vector *)(b + j * p->ldb + q);
     }
     for (int j = 0; j < columns; j++) {
-        float y = sum_of_lanes(&sum[j]);
+        real y = sum_of_lanes(&sum[j]);
         for (int64_t rest = q; rest < p->k; rest++)
             y += a[rest] * b[j * p->ldb + rest];
-        y *= p->alpha;
-        y = p->beta != 0 ? y + p->beta * c[j] : y;
-        y = p->bias ? y + p->bias[column + j] : y;
+        y *= alpha;
+        y = beta != 0 ? y + beta * c[j] : y;
+        y = bias ? y + bias[column + j] : y;
         c[j] = p->relu && y <= 0 ? 0 : y;
     }
 }
