@@ -11,6 +11,7 @@
 #include "backends/broadcast.h"
 #include "backends/mask.h"
 #include "backends/simd/kernels/axis.h"
+#include "backends/simd/kernels/conv.h"
 #include "backends/simd/kernels/loss.h"
 #include "backends/simd/kernels/product.h"
 
@@ -305,11 +306,6 @@ typedef struct simd_reduce_axes {
     int threads;
 } simd_reduce_axes;
 
-/* Windows along one axis, as in wengert/ops/sliding.h. */
-typedef struct simd_window {
-    int64_t size, kernel, stride, padding, dilation, count;
-} simd_window;
-
 /* Maxima of the windows of each plane, and where in the plane they are; see pool.c. */
 typedef struct simd_pool {
     const float *x;
@@ -562,6 +558,9 @@ typedef struct simd_spans {
 
 /* Of float/: for f32 and for f64 */
 #define SIMD_FLOAT_KERNELS(X)                                                                      \
+    X(conv_forward, simd_conv)                                                                     \
+    X(conv_grad_x, simd_conv)                                                                      \
+    X(conv_grad_w, simd_conv)                                                                      \
     X(elementwise, simd_elementwise)                                                               \
     X(product, simd_product)
 

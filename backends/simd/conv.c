@@ -1,0 +1,103 @@
+/* Convolutions and their gradients by kernels/float/conv.c: in f64, and in f32 those that oneDNN
+ * does not take. */
+#include "backends/simd/internal.h"
+#include "wengert/ops/conv.h"
+
+static simd_window window_of(const wg_sliding *w)
+{
+    return (simd_window){w->size, w->kernel, w->stride, w->padding, w->dilation, w->count};
+}
+
+/* Which of a node's tensors is x, the weights and y: operands, or -1 for the result. */
+typedef struct roles {
+    const wg_op *op[2];
+    int x, weight, y;
+} roles;
+
+static const roles table[] = {
+    {{&wg_op_conv2d, &wg_op_conv3d}, 0, 1, -1},
+    {{&wg_op_conv2d_grad_x, &wg_op_conv3d_grad_x}, -1, 1, 0},
+    {{&wg_op_conv2d_grad_w, &wg_op_conv3d_grad_w}, 0, -1, 1},
+};
+
+static const roles *roles_of(const wg_node *n)
+{
+    int i = 0;
+    while (table[i].op[0] != n->op && table[i].op[1] != n->op)
+        i++;
+    return &table[i];
+}
+
+static const wg_shape *shape_of(const wg_node *n, int role)
+{
+    return role < 0 ? &n->out[0]->shape : &n->in[role]->shape;
+}
+
+static simd_conv conv_of(const wg_node *n, int threads)
+{
+    const roles *r = roles_of(n);
+    wg_conv_geometry g =
+        wg_conv_geometry_of(n->attrs, shape_of(n, r->x), shape_of(n, r->weight), shape_of(n, r->y));
+    return (simd_conv){.batch = g.batch,
+                       .groups = g.groups,
+                       .in = g.in,
+                       .out = g.out,
+                       .d = window_of(&g.d),
+                       .h = window_of(&g.h),
+                       .w = window_of(&g.w),
+                       .threads = threads};
+}
+
+static const char *refuses(const wg_node *n)
+{
+    const char *why = wgi_simd_refuses_empty_floats(n);
+    if (why || wg_value_count(n->out[0]) == 0)
+        return why ? why : "an empty result";
+    simd_conv a = conv_of(n, 1);
+    return a.in == 1 && a.out == 1 ? "one channel a group" : NULL; /* would be no product */
+}
+
+static size_t scratch(const wg_node *n, int threads)
+{
+    simd_conv a = conv_of(n, threads);
+    return (size_t)simd_conv_scratch(&a) * wg_dtype_size(n->in[0]->dtype);
+}
+
+static void run(wg_call *c, void (*kernel)(const simd_conv *))
+{
+    const wg_node *n = c->node;
+    const roles *r = roles_of(n);
+    simd_conv a = conv_of(n, c->threads);
+    a.x = r->x < 0 ? NULL : c->in[r->x];
+    a.weight = r->weight < 0 ? NULL : c->in[r->weight];
+    a.y = r->y < 0 ? NULL : c->in[r->y];
+    a.bias = n->n_in > 2 ? c->in[2] : NULL;
+    a.to = c->out[0];
+    a.scratch = c->scratch;
+    kernel(&a);
+}
+
+static void run_forward(wg_call *c)
+{
+    run(c, simd_floats(c)->conv_forward);
+}
+
+static void run_grad_x(wg_call *c)
+{
+    run(c, simd_floats(c)->conv_grad_x);
+}
+
+static void run_grad_w(wg_call *c)
+{
+    run(c, simd_floats(c)->conv_grad_w);
+}
+
+const simd_kernel wgi_simd_conv[] = {
+    {&wg_op_conv2d, "unfolded", refuses, scratch, run_forward},
+    {&wg_op_conv3d, "unfolded", refuses, scratch, run_forward},
+    {&wg_op_conv2d_grad_x, "unfolded", refuses, scratch, run_grad_x},
+    {&wg_op_conv3d_grad_x, "unfolded", refuses, scratch, run_grad_x},
+    {&wg_op_conv2d_grad_w, "unfolded", refuses, scratch, run_grad_w},
+    {&wg_op_conv3d_grad_w, "unfolded", refuses, scratch, run_grad_w},
+    {.op = NULL},
+};

@@ -1,0 +1,96 @@
+/* The division of a convolution, from which its scratch follows: float/conv.c. */
+#ifndef WG_BACKENDS_SIMD_KERNELS_CONV_H
+#define WG_BACKENDS_SIMD_KERNELS_CONV_H
+
+#include "backends/simd/kernels/product.h"
+
+#include <stdint.h>
+
+/* Windows along one axis, as in wengert/ops/sliding.h. */
+typedef struct simd_window {
+    int64_t size, kernel, stride, padding, dilation, count;
+} simd_window;
+
+/* conv3d and its adjoints (wengert/ops/conv.h), of which conv2d is the case of depth 1, of the
+ * kernel's element type: x [batch, groups, in, d.size, h.size, w.size], weight [groups, out, in,
+ * d.kernel, h.kernel, w.kernel], y [batch, groups, out, d.count, h.count, w.count], bias [groups,
+ * out] or NULL.  `to` is the one of the three tensors that is computed.  Scratch:
+ * simd_conv_scratch numbers. */
+typedef struct simd_conv {
+    const void *x, *weight, *y, *bias;
+    void *to;
+    int64_t batch, groups, in, out;
+    simd_window d, h, w;
+    int threads;
+    void *scratch;
+} simd_conv;
+
+/* Some channels and some positions are unfolded at a time: about so many taps and columns.  A
+ * gradient of weights is made in up to PIECES sums of examples, which have together at most
+ * SIMD_CONV_SUMS numbers, where channels are too few to be shared out. */
+enum {
+    SIMD_CONV_TAPS = 384,
+    SIMD_CONV_COLUMNS = 512,
+    SIMD_CONV_PIECES = 16,
+    SIMD_CONV_SUMS = 1 << 20
+};
+
+/* A kernel has `taps`, a channel of y `positions`.  `channels` of x are unfolded together, in
+ * `channel_blocks`; the positions of `examples` examples, in `example_blocks`, or `count` positions
+ * of one, in `position_blocks`. */
+typedef struct simd_conv_plan {
+    int64_t taps, positions;
+    int64_t channels, channel_blocks, examples, example_blocks, count, position_blocks;
+    int64_t columns; /* examples count */
+    int64_t pieces;  /* of a gradient of weights, where there is more than one */
+} simd_conv_plan;
+
+static inline int64_t simd_conv_divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static inline simd_conv_plan simd_conv_plan_of(const simd_conv *a)
+{
+    simd_conv_plan p = {.taps = a->d.kernel * a->h.kernel * a->w.kernel,
+                        .positions = a->d.count * a->h.count * a->w.count,
+                        .examples = 1,
+                        .position_blocks = 1};
+    int64_t most = SIMD_CONV_TAPS / p.taps > 1 ? SIMD_CONV_TAPS / p.taps : 1;
+    p.channel_blocks = simd_conv_divide_up(a->in, most);
+    p.channels = simd_conv_divide_up(a->in, p.channel_blocks);
+    p.channel_blocks = simd_conv_divide_up(a->in, p.channels);
+    if (p.positions >= SIMD_CONV_COLUMNS)
+        p.position_blocks = simd_conv_divide_up(p.positions, SIMD_CONV_COLUMNS);
+    else
+        p.examples = simd_product_least(SIMD_CONV_COLUMNS / p.positions, a->batch);
+    p.count = (simd_conv_divide_up(p.positions, p.position_blocks) + 15) / 16 * 16;
+    p.count = simd_product_least(p.count, p.positions);
+    p.position_blocks = simd_conv_divide_up(p.positions, p.count);
+    p.example_blocks = simd_conv_divide_up(a->batch, p.examples);
+    p.columns = p.examples * p.count;
+    int64_t weights = a->groups * a->out * a->in * p.taps;
+    p.pieces = SIMD_CONV_PIECES / (a->groups * p.channel_blocks);
+    p.pieces = simd_product_least(p.pieces, SIMD_CONV_SUMS / weights);
+    p.pieces = simd_product_least(p.pieces, a->batch);
+    return p;
+}
+
+/* Of one thread: what is unfolded, a copy of y's part, and a product. */
+static inline int64_t simd_conv_room(const simd_conv *a)
+{
+    simd_conv_plan p = simd_conv_plan_of(a);
+    int64_t terms = p.channels * p.taps, rows = terms > a->out ? terms : a->out;
+    int64_t depth = rows > p.columns ? rows : p.columns;
+    int64_t product = simd_product_scratch(rows, p.columns > terms ? p.columns : terms, depth, 1);
+    return ((terms + a->out) * p.columns + product + 15) / 16 * 16;
+}
+
+static inline int64_t simd_conv_scratch(const simd_conv *a)
+{
+    simd_conv_plan p = simd_conv_plan_of(a);
+    int64_t weights = a->groups * a->out * a->in * p.taps;
+    return a->threads * simd_conv_room(a) + (p.pieces > 1 ? p.pieces * weights : 0);
+}
+
+#endif

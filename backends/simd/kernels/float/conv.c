@@ -1,0 +1,387 @@
+/* Convolutions as products: columns of what the windows see are multiplied with the weights.
+ *
+ * For each group of channels let U, `unfolded`, be [in taps, positions], where U[(c, tap), o] is
+ * the number of channel c of x on which that tap of window o lies, 0 in the padding.  Then
+ *
+ *     y = weight U,      dU = weight' dy,      dweight = dy U',
+ *
+ * and dx is dU folded: each of its numbers added where it came from.  U is never made as a whole,
+ * but for some channels and columns at a time (conv.h), which stay in the second-level cache.  A
+ * kernel of one tap that moves by one, without padding, has U = x.
+ *
+ * Tasks share nothing that they write, and sums have the order of blocks, which depend on sizes
+ * alone: so bits do not depend on the number of threads. */
+#include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/window.h"
+
+typedef struct conv {
+    const simd_conv *a;
+    simd_conv_plan plan;
+    int64_t volume; /* numbers of a channel of x */
+    bool plain;     /* U = x */
+    int64_t room_size;
+    real *room; /* of the first thread */
+    real *sums; /* pieces of a gradient of weights */
+} conv;
+
+/* Columns: positions `first` to first + count of each of some examples */
+typedef struct block {
+    int64_t example, examples, first, count;
+} block;
+
+/* Some channels of a group of x */
+typedef struct channels {
+    int64_t group, first, count;
+} channels;
+
+static conv conv_of(const simd_conv *a)
+{
+    const simd_window *w[] = {&a->d, &a->h, &a->w};
+    conv v = {.a = a,
+              .plan = simd_conv_plan_of(a),
+              .volume = a->d.size * a->h.size * a->w.size,
+              .plain = true,
+              .room_size = simd_conv_room(a),
+              .room = a->scratch};
+    for (int i = 0; i < 3; i++)
+        v.plain = v.plain && w[i]->kernel == 1 && w[i]->stride == 1 && w[i]->padding == 0;
+    v.sums = v.room + a->threads * v.room_size;
+    return v;
+}
+
+static block block_at(const conv *v, int64_t examples, int64_t positions)
+{
+    const simd_conv_plan *p = &v->plan;
+    block b = {.example = examples * p->examples, .first = positions * p->count};
+    b.examples = window_smaller(p->examples, v->a->batch - b.example);
+    b.count = window_smaller(p->count, p->positions - b.first);
+    return b;
+}
+
+static channels channels_at(const conv *v, int64_t group, int64_t i)
+{
+    int64_t first = i * v->plan.channels;
+    return (channels){group, first, window_smaller(v->plan.channels, v->a->in - first)};
+}
+
+/* Where a channel of an example begins, of x's; `c` counts in the group */
+static int64_t x_at(const conv *v, int64_t example, int64_t group, int64_t c)
+{
+    return ((example * v->a->groups + group) * v->a->in + c) * v->volume;
+}
+
+/* The same for y */
+static int64_t y_at(const conv *v, int64_t example, int64_t group, int64_t o)
+{
+    return ((example * v->a->groups + group) * v->a->out + o) * v->plan.positions;
+}
+
+/* A thread's room has what is unfolded, then a copy of y's part, then what products need. */
+static real *unfolded_of(const conv *v, int me)
+{
+    return v->room + me * v->room_size;
+}
+
+static real *copy_of(const conv *v, int me)
+{
+    return unfolded_of(v, me) + v->plan.channels * v->plan.taps * v->plan.columns;
+}
+
+static real *scratch_of(const conv *v, int me)
+{
+    return copy_of(v, me) + v->a->out * v->plan.columns;
+}
+
+/* ---- unfolding and folding ------------------------------------------------------------------- */
+
+/* A tap, and the windows [from, to) of a row of positions in which it lies within the row */
+typedef struct tap {
+    int64_t d, h, w, from, to;
+} tap;
+
+static tap tap_of(const simd_conv *a, int64_t i)
+{
+    int64_t of_plane = a->h.kernel * a->w.kernel;
+    tap t = {.d = i / of_plane, .h = i % of_plane / a->w.kernel, .w = i % a->w.kernel};
+    window_range(&a->w, t.w, &t.from, &t.to);
+    return t;
+}
+
+static bool is_within(int64_t position, const simd_window *w)
+{
+    return position >= 0 && position < w->size;
+}
+
+/* u = the numbers of a row of x on which the tap lies in the windows [first, end) */
+static void unfold_row(const simd_window *w, const tap *t, const real *x, int64_t first,
+                       int64_t end, real *u)
+{
+    const real *at = x + window_position(w, 0, t->w);
+    int64_t from = t->from < first ? first : t->from, to = t->to < end ? t->to : end, q = first;
+    for (; q < from && q < end; q++)
+        u[q - first] = 0;
+    if (w->stride == 1)
+        for (; q < to; q++)
+            u[q - first] = at[q];
+    else
+        for (; q < to; q++)
+            u[q - first] = at[q * w->stride];
+    for (; q < end; q++)
+        u[q - first] = 0;
+}
+
+/* The reverse, which adds */
+static void fold_row(const simd_window *w, const tap *t, real *x, int64_t first, int64_t end,
+                     const real *u)
+{
+    real *at = x + window_position(w, 0, t->w);
+    int64_t from = t->from < first ? first : t->from, to = t->to < end ? t->to : end;
+    if (w->stride == 1)
+        for (int64_t q = from; q < to; q++)
+            at[q] += u[q - first];
+    else
+        for (int64_t q = from; q < to; q++)
+            at[q * w->stride] += u[q - first];
+}
+
+/* One row of U: of a channel of x, positions from `first` on.  `folds`: x += u, else u = x. */
+SIMD_INLINE void move_positions(const simd_conv *a, const tap *t, real *x, int64_t first,
+                                int64_t count, real *u, bool folds)
+{
+    int64_t q = first % a->w.count, p = first / a->w.count % a->h.count,
+            r = first / a->w.count / a->h.count;
+    for (int64_t n; count > 0; count -= n, u += n, q = 0) {
+        int64_t z = window_position(&a->d, r, t->d), i = window_position(&a->h, p, t->h);
+        real *row = x + (z * a->h.size + i) * a->w.size;
+        n = window_smaller(a->w.count - q, count);
+        if (is_within(z, &a->d) && is_within(i, &a->h)) {
+            if (folds)
+                fold_row(&a->w, t, row, q, q + n, u);
+            else
+                unfold_row(&a->w, t, row, q, q + n, u);
+        } else if (!folds) {
+            memset(u, 0, (size_t)n * sizeof *u);
+        }
+        r += p + 1 == a->h.count;
+        p = p + 1 == a->h.count ? 0 : p + 1;
+    }
+}
+
+SIMD_INLINE void move_all(const conv *v, channels c, block b, real *x, real *u, bool folds)
+{
+    for (int64_t k = 0; k < c.count * v->plan.taps; k++) {
+        tap t = tap_of(v->a, k % v->plan.taps);
+        for (int64_t e = 0; e < b.examples; e++, u += b.count)
+            move_positions(v->a, &t,
+                           x + x_at(v, b.example + e, c.group, c.first + k / v->plan.taps), b.first,
+                           b.count, u, folds);
+    }
+}
+
+static void unfold(const conv *v, channels c, block b, real *u)
+{
+    move_all(v, c, b, (real *)v->a->x, u, false); /* x is only read */
+}
+
+static void fold(const conv *v, channels c, block b, real *u)
+{
+    move_all(v, c, b, v->a->to, u, true);
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+void SIMD(product)(const simd_product *p);
+
+/* The part of U of these channels and columns: where x lies if that is it, else made. */
+static const real *columns_of(const conv *v, channels c, block b, real *room, int64_t *ld)
+{
+    if (v->plain && b.examples == 1) {
+        *ld = v->volume;
+        return (const real *)v->a->x + x_at(v, b.example, c.group, c.first) + b.first;
+    }
+    *ld = b.examples * b.count;
+    unfold(v, c, b, room);
+    return room;
+}
+
+static const real *weights_of(const conv *v, channels c)
+{
+    return (const real *)v->a->weight + (c.group * v->a->out * v->a->in + c.first) * v->plan.taps;
+}
+
+/* The part of y of a block, through a copy if it has several examples: [out, examples count]. */
+static void copy_y(const conv *v, int64_t group, block b, const real *y, real *copy)
+{
+    for (int64_t o = 0; o < v->a->out; o++)
+        for (int64_t e = 0; e < b.examples; e++, copy += b.count)
+            memcpy(copy, y + y_at(v, b.example + e, group, o) + b.first,
+                   (size_t)b.count * sizeof *copy);
+}
+
+static void put_y(const conv *v, int64_t group, block b, const real *copy, real *y)
+{
+    for (int64_t o = 0; o < v->a->out; o++)
+        for (int64_t e = 0; e < b.examples; e++, copy += b.count)
+            memcpy(y + y_at(v, b.example + e, group, o) + b.first, copy,
+                   (size_t)b.count * sizeof *copy);
+}
+
+/* Task: a group, and a block of columns */
+static void forward_task(const void *args, int64_t i, int me)
+{
+    const conv *v = args;
+    const simd_conv *a = v->a;
+    const simd_conv_plan *p = &v->plan;
+    int64_t blocks = p->example_blocks * p->position_blocks, group = i / blocks;
+    block b = block_at(v, i % blocks / p->position_blocks, i % blocks % p->position_blocks);
+    int64_t columns = b.examples * b.count, ldc = b.examples > 1 ? columns : p->positions;
+    const real *bias = a->bias;
+    real *copy = copy_of(v, me), *y = a->to, *c = y + y_at(v, b.example, group, 0) + b.first;
+    c = b.examples > 1 ? copy : c;
+    for (int64_t o = 0; bias && o < a->out; o++)
+        for (int64_t j = 0; j < columns; j++)
+            c[o * ldc + j] = bias[group * a->out + o];
+    for (int64_t k = 0; k < p->channel_blocks; k++) {
+        channels some = channels_at(v, group, k);
+        simd_product product = {.m = a->out,
+                                .n = columns,
+                                .k = some.count * p->taps,
+                                .alpha = 1,
+                                .a = weights_of(v, some),
+                                .lda = a->in * p->taps,
+                                .beta = k > 0 || bias,
+                                .c = c,
+                                .ldc = ldc,
+                                .threads = 1,
+                                .scratch = scratch_of(v, me)};
+        product.b = columns_of(v, some, b, unfolded_of(v, me), &product.ldb);
+        SIMD(product)(&product);
+    }
+    if (b.examples > 1)
+        put_y(v, group, b, copy, y);
+}
+
+void SIMD(conv_forward)(const simd_conv *a)
+{
+    conv v = conv_of(a);
+    int64_t tasks = a->groups * v.plan.example_blocks * v.plan.position_blocks;
+    simd_uneven_tasks(a->threads, tasks, 1, forward_task, &v);
+}
+
+/* ---- the gradient of x ----------------------------------------------------------------------- */
+
+/* One block of columns: dx += folded weight' dy, or dx = weight' dy where nothing is folded */
+static void give_back(const conv *v, channels some, block b, int me)
+{
+    const simd_conv *a = v->a;
+    bool copied = b.examples > 1, direct = v->plain && !copied;
+    const real *dy = a->y;
+    real *copy = copy_of(v, me), *dx = a->to;
+    int64_t columns = b.examples * b.count;
+    simd_product product = {.m = some.count * v->plan.taps,
+                            .n = columns,
+                            .k = a->out,
+                            .alpha = 1,
+                            .a = weights_of(v, some),
+                            .lda = a->in * v->plan.taps,
+                            .ta = true,
+                            .b = copied ? copy : dy + y_at(v, b.example, some.group, 0) + b.first,
+                            .ldb = copied ? columns : v->plan.positions,
+                            .c = unfolded_of(v, me),
+                            .ldc = columns,
+                            .threads = 1,
+                            .scratch = scratch_of(v, me)};
+    if (copied)
+        copy_y(v, some.group, b, dy, copy);
+    if (direct) {
+        product.c = dx + x_at(v, b.example, some.group, some.first) + b.first;
+        product.ldc = v->volume;
+    }
+    SIMD(product)(&product);
+    if (!direct)
+        fold(v, some, b, unfolded_of(v, me));
+}
+
+/* Task: some channels of dx of some examples, all positions */
+static void grad_x_task(const void *args, int64_t i, int me)
+{
+    const conv *v = args;
+    const simd_conv_plan *p = &v->plan;
+    int64_t of_group = p->example_blocks * p->channel_blocks;
+    channels some = channels_at(v, i / of_group, i % p->channel_blocks);
+    block b = block_at(v, i % of_group / p->channel_blocks, 0);
+    for (int64_t e = 0; e < b.examples; e++)
+        memset((real *)v->a->to + x_at(v, b.example + e, some.group, some.first), 0,
+               (size_t)(some.count * v->volume) * sizeof(real));
+    for (int64_t k = 0; k < p->position_blocks; k++)
+        give_back(v, some, block_at(v, i % of_group / p->channel_blocks, k), me);
+}
+
+void SIMD(conv_grad_x)(const simd_conv *a)
+{
+    conv v = conv_of(a);
+    int64_t tasks = a->groups * v.plan.example_blocks * v.plan.channel_blocks;
+    simd_uneven_tasks(a->threads, tasks, 1, grad_x_task, &v);
+}
+
+/* ---- the gradient of the weights ------------------------------------------------------------- */
+
+static int64_t pieces_of(const conv *v)
+{
+    return v->plan.pieces > 1 ? v->plan.pieces : 1;
+}
+
+/* Task: some channels' weights, summed over a piece of the examples, one after the other */
+static void grad_w_task(const void *args, int64_t i, int me)
+{
+    const conv *v = args;
+    const simd_conv *a = v->a;
+    const simd_conv_plan *p = &v->plan;
+    int64_t pieces = pieces_of(v), piece = i % pieces, weights = a->out * a->in * p->taps;
+    int64_t block_of = i / pieces % p->channel_blocks, group = i / pieces / p->channel_blocks;
+    channels some = channels_at(v, group, block_of);
+    real *to = pieces > 1 ? v->sums + piece * a->groups * weights : a->to;
+    int64_t first = a->batch * piece / pieces, end = a->batch * (piece + 1) / pieces;
+    for (int64_t e = first; e < end; e++)
+        for (int64_t k = 0; k < p->position_blocks; k++) {
+            block b = {e, 1, k * p->count, window_smaller(p->count, p->positions - k * p->count)};
+            simd_product product = {.m = a->out,
+                                    .n = some.count * p->taps,
+                                    .k = b.count,
+                                    .alpha = 1,
+                                    .a = (const real *)a->y + y_at(v, e, group, 0) + b.first,
+                                    .lda = p->positions,
+                                    .tb = true,
+                                    .beta = e > first || k > 0,
+                                    .c = to + group * weights + some.first * p->taps,
+                                    .ldc = a->in * p->taps,
+                                    .threads = 1,
+                                    .scratch = scratch_of(v, me)};
+            product.b = columns_of(v, some, b, unfolded_of(v, me), &product.ldb);
+            SIMD(product)(&product);
+        }
+}
+
+/* Some of all weights: the sum of their pieces */
+static void add_pieces(const void *args, int64_t task)
+{
+    enum { SHARE = 4096 };
+    const conv *v = args;
+    int64_t weights = v->a->groups * v->a->out * v->a->in * v->plan.taps;
+    int64_t first = task * SHARE, end = window_smaller(first + SHARE, weights);
+    real *to = v->a->to;
+    memcpy(to + first, v->sums + first, (size_t)(end - first) * sizeof *to);
+    for (int64_t piece = 1; piece < v->plan.pieces; piece++)
+        for (int64_t j = first; j < end; j++)
+            to[j] += v->sums[piece * weights + j];
+}
+
+void SIMD(conv_grad_w)(const simd_conv *a)
+{
+    conv v = conv_of(a);
+    int64_t weights = a->groups * a->out * a->in * v.plan.taps;
+    simd_uneven_tasks(a->threads, a->groups * v.plan.channel_blocks * pieces_of(&v), 1, grad_w_task,
+                      &v);
+    if (v.plan.pieces > 1)
+        simd_tasks(weights < 1 << 14 ? 1 : a->threads, (weights + 4095) / 4096, add_pieces, &v);
+}

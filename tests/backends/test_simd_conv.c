@@ -1,0 +1,229 @@
+/* Convolutions and their gradients of each instruction set, of f32 and f64, against their
+ * definition, of random sizes, strides, paddings, dilations and groups; and the bits of several
+ * threads against those of one. */
+#include "tests/simd.h"
+
+#include <tgmath.h>
+
+static int64_t draw(setting *s, int64_t count)
+{
+    s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)(s->seed >> 33) % count;
+}
+
+static simd_window draw_window(setting *s, int64_t windows)
+{
+    simd_window w = {
+        .kernel = 1 + draw(s, 4), .stride = 1 + draw(s, 3), .dilation = 1 + draw(s, 2)};
+    int64_t span = w.dilation * (w.kernel - 1) + 1;
+    w.padding = draw(s, span + 1);
+    w.size = (windows - 1) * w.stride + span - 2 * w.padding + draw(s, w.stride);
+    w.size = w.size > 0 ? w.size : 1;
+    w.count = (w.size + 2 * w.padding - span) / w.stride + 1;
+    if (w.size + 2 * w.padding < span)
+        w = (simd_window){
+            .size = windows, .kernel = 1, .stride = 1, .dilation = 1, .count = windows};
+    return w;
+}
+
+typedef struct sizes {
+    int64_t x, weight, y;
+} sizes;
+
+static sizes sizes_of(const simd_conv *a)
+{
+    return (sizes){a->batch * a->groups * a->in * a->d.size * a->h.size * a->w.size,
+                   a->groups * a->out * a->in * a->d.kernel * a->h.kernel * a->w.kernel,
+                   a->batch * a->groups * a->out * a->d.count * a->h.count * a->w.count};
+}
+
+/* An element of each tensor that is one term: y += weight x, and so on; -1: in the padding */
+typedef struct term {
+    int64_t x, weight, y;
+} term;
+
+static int64_t position_of(const simd_window *w, int64_t o, int64_t k)
+{
+    int64_t at = o * w->stride - w->padding + k * w->dilation;
+    return at >= 0 && at < w->size ? at : -1;
+}
+
+/* Term number i of all that y's numbers have, in the order of y */
+static term term_of(const simd_conv *a, int64_t i)
+{
+    int64_t l = i % a->w.kernel, k = (i /= a->w.kernel) % a->h.kernel;
+    int64_t m = (i /= a->h.kernel) % a->d.kernel, c = (i /= a->d.kernel) % a->in;
+    term t = {.y = i /= a->in};
+    int64_t q = i % a->w.count, p = (i /= a->w.count) % a->h.count;
+    int64_t r = (i /= a->h.count) % a->d.count, o = (i /= a->d.count) % (a->groups * a->out);
+    int64_t b = i / (a->groups * a->out), group = o / a->out;
+    int64_t z = position_of(&a->d, r, m), row = position_of(&a->h, p, k),
+            column = position_of(&a->w, q, l);
+    int64_t channel = (b * a->groups + group) * a->in + c;
+    t.weight = (((o * a->in + c) * a->d.kernel + m) * a->h.kernel + k) * a->w.kernel + l;
+    t.x = ((channel * a->d.size + z) * a->h.size + row) * a->w.size + column;
+    if (z < 0 || row < 0 || column < 0)
+        t.x = -1;
+    return t;
+}
+
+/* Which of the three tensors is computed, and what it must be, with the sum of magnitudes */
+typedef struct expectation {
+    void (*kernel)(const simd_conv *);
+    int64_t count;
+    wide *y, *size;
+} expectation;
+
+static expectation expect(const simd_conv *a, int which, const real *x, const real *w,
+                          const real *y)
+{
+    sizes n = sizes_of(a);
+    expectation e = {.count = which == 0 ? n.y : which == 1 ? n.x : n.weight};
+    e.y = calloc((size_t)e.count, sizeof *e.y);
+    e.size = calloc((size_t)e.count, sizeof *e.size);
+    assert_true(e.y && e.size);
+    int64_t terms = n.y * a->in * a->d.kernel * a->h.kernel * a->w.kernel;
+    const real *bias = which == 0 ? a->bias : NULL;
+    int64_t of_channel = n.y / (a->batch * a->groups * a->out);
+    for (int64_t i = 0; i < e.count; i++)
+        e.y[i] = bias ? (wide)bias[i / of_channel % (a->groups * a->out)] : 0;
+    for (int64_t i = 0; i < terms; i++) {
+        term t = term_of(a, i);
+        if (t.x < 0)
+            continue;
+        int64_t to = which == 0 ? t.y : which == 1 ? t.x : t.weight;
+        wide product = which == 0   ? (wide)w[t.weight] * (wide)x[t.x]
+                       : which == 1 ? (wide)w[t.weight] * (wide)y[t.y]
+                                    : (wide)x[t.x] * (wide)y[t.y];
+        e.y[to] += product;
+        e.size[to] += fabs(product);
+    }
+    return e;
+}
+
+static int64_t compared;
+
+static void check(setting *s, simd_conv a)
+{
+    sizes n = sizes_of(&a);
+    real *x = numbers(s, n.x), *w = numbers(s, n.weight), *y = numbers(s, n.y),
+         *bias = numbers(s, a.groups * a.out);
+    a.bias = draw(s, 2) ? bias : NULL;
+    for (int which = 0; which < 3; which++) {
+        expectation e = expect(&a, which, x, w, y);
+        for (int i = 0; i < s->n_tables; i++) {
+            const simd_float_table *f = floats_of(s->table[i]);
+            real *first = NULL;
+            for (int threads = 1; threads <= 3; threads++) {
+                simd_conv c = a;
+                c.x = x;
+                c.weight = w;
+                c.y = y;
+                c.threads = threads;
+                int64_t size = simd_conv_scratch(&c);
+                real *to = room(e.count), *scratch = room(size);
+                c.to = to;
+                c.scratch = scratch;
+                (which == 0 ? f->conv_forward : which == 1 ? f->conv_grad_x : f->conv_grad_w)(&c);
+                for (int64_t k = 0; k < e.count; k++, compared++)
+                    check_that(fabs((wide)to[k] - e.y[k]) <= 17 * (wide)EPSILON * (1 + e.size[k]),
+                               "%s, tensor %d, element %lld: %.17g, not %.17g", s->table[i]->isa,
+                               which, (long long)k, (double)to[k], (double)e.y[k]);
+                free_room(scratch, size);
+                if (first)
+                    assert_memory_equal(first, to, (size_t)e.count * sizeof *to);
+                if (first)
+                    free_room(to, e.count);
+                else
+                    first = to;
+            }
+            free_room(first, e.count);
+        }
+        free(e.y);
+        free(e.size);
+    }
+    free(x);
+    free(w);
+    free(y);
+    free(bias);
+}
+
+static void convolutions_are_right_at_any_number_of_threads(void **state)
+{
+    (void)state;
+    setting s = all_tables();
+    for (int i = 0; i < 60; i++)
+        check(&s, (simd_conv){.batch = 1 + draw(&s, 4),
+                              .groups = 1 + draw(&s, 2),
+                              .in = 1 + draw(&s, 5),
+                              .out = 1 + draw(&s, 17),
+                              .d = draw_window(&s, 1 + draw(&s, 3)),
+                              .h = draw_window(&s, 1 + draw(&s, 6)),
+                              .w = draw_window(&s, 1 + draw(&s, 20))});
+    assert_true(compared > 100000);
+}
+
+/* Several blocks of channels, of positions and of examples; pieces of a gradient; one tap */
+static void so_are_large_ones(void **state)
+{
+    (void)state;
+    const simd_window one = {1, 1, 1, 0, 1, 1}, three = {9, 3, 1, 1, 1, 9},
+                      many = {700, 3, 1, 1, 1, 700}, few = {20, 1, 1, 0, 1, 20};
+    const simd_conv cases[] = {
+        {.batch = 2, .groups = 1, .in = 90, .out = 3, .d = one, .h = three, .w = three},
+        {.batch = 2, .groups = 1, .in = 3, .out = 5, .d = one, .h = one, .w = many},
+        {.batch = 2, .groups = 2, .in = 2, .out = 4, .d = one, .h = three, .w = many},
+        {.batch = 19, .groups = 1, .in = 3, .out = 7, .d = one, .h = three, .w = three},
+        {.batch = 3, .groups = 2, .in = 20, .out = 30, .d = one, .h = few, .w = few},
+        {.batch = 2, .groups = 1, .in = 400, .out = 2, .d = one, .h = few, .w = few},
+    };
+    setting s = all_tables();
+    for (size_t i = 0; i < WG_COUNT(cases); i++)
+        check(&s, cases[i]);
+    simd_conv_plan p[WG_COUNT(cases)];
+    for (size_t i = 0; i < WG_COUNT(cases); i++)
+        p[i] = simd_conv_plan_of(&cases[i]);
+    assert_true(p[0].channel_blocks > 1 && p[0].pieces > 1 && p[1].position_blocks > 1);
+    assert_true(p[3].example_blocks > 1 && p[3].examples > 1 && p[5].channel_blocks > 1);
+}
+
+/* NaN and infinity reach the windows that see them, and no others, in whatever block they lie. */
+static void what_is_not_finite_shows(void **state)
+{
+    (void)state;
+    enum { SIZE = 9, COUNT = 2 * SIZE * SIZE };
+    const simd_window one = {1, 1, 1, 0, 1, 1}, three = {SIZE, 3, 1, 1, 1, SIZE};
+    simd_conv a = {.batch = 2, .groups = 1, .in = 1, .out = 1, .d = one, .h = three, .w = three};
+    setting s = all_tables();
+    real *x = numbers(&s, COUNT), *w = numbers(&s, 9);
+    x[4 * SIZE + 4] = (real)NAN;
+    a.threads = 1;
+    int64_t size = simd_conv_scratch(&a);
+    for (int t = 0; t < s.n_tables; t++) {
+        real *y = room(COUNT), *scratch = room(size);
+        a.x = x;
+        a.weight = w;
+        a.to = y;
+        a.scratch = scratch;
+        floats_of(s.table[t])->conv_forward(&a);
+        for (int i = 0; i < COUNT; i++) {
+            int row = i / SIZE, column = i % SIZE;
+            bool sees = row >= 3 && row <= 5 && column >= 3 && column <= 5;
+            check_that(isnan(y[i]) == sees, "%s, element %d", s.table[t]->isa, i);
+        }
+        free_room(y, COUNT);
+        free_room(scratch, size);
+    }
+    free(x);
+    free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(convolutions_are_right_at_any_number_of_threads),
+        cmocka_unit_test(so_are_large_ones),
+        cmocka_unit_test(what_is_not_finite_shows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
