@@ -31,17 +31,17 @@ static void run_adam(wg_call *c, int lr, int step, simd_adam a)
         wg_call_fail(c, "step is %g, must be positive", t);
         return;
     }
-    a.beta1 = (float)attrs->beta1;
-    a.beta2 = (float)attrs->beta2;
-    a.share1 = (float)(1 - attrs->beta1);
-    a.share2 = (float)(1 - attrs->beta2);
-    a.eps = (float)attrs->eps;
-    a.rate = (float)(rate / (1 - pow(attrs->beta1, t)));
-    a.root_scale = (float)(1 / sqrt(1 - pow(attrs->beta2, t)));
-    a.shrink = decoupled ? (float)(rate * attrs->weight_decay) : 0;
-    a.decay = decoupled ? 0 : (float)attrs->weight_decay;
+    a.beta1 = attrs->beta1;
+    a.beta2 = attrs->beta2;
+    a.share1 = (1 - attrs->beta1);
+    a.share2 = (1 - attrs->beta2);
+    a.eps = attrs->eps;
+    a.rate = (rate / (1 - pow(attrs->beta1, t)));
+    a.root_scale = (1 / sqrt(1 - pow(attrs->beta2, t)));
+    a.shrink = decoupled ? (rate * attrs->weight_decay) : 0;
+    a.decay = decoupled ? 0 : attrs->weight_decay;
     a.threads = c->threads;
-    simd_kernels(c)->adam(&a);
+    simd_floats(c)->adam(&a);
 }
 
 /* The parameter whose p g m v are the operands from `in` on, and whose new p m v the results from
@@ -62,8 +62,9 @@ static simd_adam_tensor tensor_of(const wg_call *c, int in, int out)
 
 static const char *refuses(const wg_node *n)
 {
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
+    const char *why = wgi_simd_refuses_other_floats(n);
+    if (why)
+        return why;
     return is_step(n->in[5]->dtype) ? NULL : "a step of that dtype";
 }
 
@@ -77,8 +78,9 @@ static void run(wg_call *c)
 
 static const char *refuses_scaled(const wg_node *n)
 {
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
+    const char *why = wgi_simd_refuses_other_floats(n);
+    if (why)
+        return why;
     return is_step(n->in[1]->dtype) ? NULL : "a step of that dtype";
 }
 
@@ -94,8 +96,7 @@ static void run_scaled(wg_call *c)
     int count = c->node->n_out / 3;
     for (int i = 0; i < count; i++)
         tensor[i] = tensor_of(c, 3 + 4 * i, 3 * i);
-    run_adam(c, 0, 1,
-             (simd_adam){.tensor = tensor, .n_tensors = count, .factor = *(const float *)c->in[2]});
+    run_adam(c, 0, 1, (simd_adam){.tensor = tensor, .n_tensors = count, .factor = scalar(c, 2)});
 }
 
 /* ---- global_norm: g... -> norm --------------------------------------------------------------- */
@@ -120,7 +121,7 @@ static void run_norm(wg_call *c)
                     .partial = (double *)(void *)(span + count),
                     .y = c->out[0],
                     .threads = c->threads};
-    simd_kernels(c)->norm(&a);
+    simd_floats(c)->norm(&a);
 }
 
 /* ---- sgd: p g lr [velocity] -> p [velocity] -------------------------------------------------- */
@@ -129,25 +130,25 @@ static void run_sgd(wg_call *c)
 {
     const wg_sgd_attrs *attrs = c->node->attrs;
     bool moves = c->node->n_in > 3;
-    simd_kernels(c)->sgd(&(simd_sgd){.p = c->in[0],
-                                     .g = c->in[1],
-                                     .velocity = moves ? c->in[3] : NULL,
-                                     .new_p = c->out[0],
-                                     .new_velocity = moves ? c->out[1] : NULL,
-                                     .count = wg_value_count(c->node->in[0]),
-                                     .rate = *(const float *)c->in[2],
-                                     .momentum = (float)attrs->momentum,
-                                     .decay = (float)attrs->weight_decay,
-                                     .nesterov = attrs->nesterov,
-                                     .threads = c->threads});
+    simd_floats(c)->sgd(&(simd_sgd){.p = c->in[0],
+                                    .g = c->in[1],
+                                    .velocity = moves ? c->in[3] : NULL,
+                                    .new_p = c->out[0],
+                                    .new_velocity = moves ? c->out[1] : NULL,
+                                    .count = wg_value_count(c->node->in[0]),
+                                    .rate = scalar(c, 2),
+                                    .momentum = attrs->momentum,
+                                    .decay = attrs->weight_decay,
+                                    .nesterov = attrs->nesterov,
+                                    .threads = c->threads});
 }
 
 const simd_kernel wgi_simd_optimizer[] = {
-    {&wg_op_sgd, "fused update", wgi_simd_refuses_other_than_f32, NULL, run_sgd},
+    {&wg_op_sgd, "fused update", wgi_simd_refuses_other_floats, NULL, run_sgd},
     {&wg_op_adam, "fused update", refuses, NULL, run},
     {&wg_op_adamw, "fused update", refuses, NULL, run},
     {&wg_op_adam_scaled, "one update of all", refuses_scaled, scaled_scratch, run_scaled},
     {&wg_op_adamw_scaled, "one update of all", refuses_scaled, scaled_scratch, run_scaled},
-    {&wg_op_global_norm, "squares", wgi_simd_refuses_other_than_f32, norm_scratch, run_norm},
+    {&wg_op_global_norm, "squares", wgi_simd_refuses_other_floats, norm_scratch, run_norm},
     {.op = NULL},
 };

@@ -23,12 +23,11 @@ static int leading_axes(const wg_node *n)
 static const char *refuses_columns(const wg_node *n)
 {
     enum { MIN_WIDTH = 16 }; /* a vector */
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
+    const char *why = wgi_simd_refuses_empty_floats(n);
+    if (why)
+        return why;
     if (!leading_axes(n))
         return "not over leading axes alone";
-    if (!wg_value_count(n->in[0]))
-        return "an empty operand";
     return wg_value_count(n->out[0]) >= MIN_WIDTH ? NULL : "rows too short";
 }
 
@@ -42,7 +41,7 @@ static size_t columns_scratch(const wg_node *n, int threads)
 {
     (void)threads;
     simd_columns a = columns_of(n);
-    return (size_t)(simd_column_blocks(a.rows) * a.width) * sizeof(float);
+    return (size_t)(simd_column_blocks(a.rows) * a.width) * wg_dtype_size(n->in[0]->dtype);
 }
 
 static void run_columns(wg_call *c)
@@ -52,7 +51,7 @@ static void run_columns(wg_call *c)
     a.y = c->out[0];
     a.threads = c->threads;
     a.scratch = c->scratch;
-    simd_kernels(c)->column_sum(&a);
+    simd_floats(c)->column_sum(&a);
 }
 
 /* ---- along the last axes --------------------------------------------------------------------- */
@@ -93,12 +92,11 @@ static const char *refuses_rows(const wg_node *n)
 {
     enum { FEW = 16, LONG = 1 << 15 };
     int64_t count = wg_value_count(n->in[0]), rows = wg_value_count(n->out[0]);
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
+    const char *why = wgi_simd_refuses_empty_floats(n);
+    if (why)
+        return why;
     if (!over_last_axes(n))
         return "neither over the first nor over the last axes alone";
-    if (!count)
-        return "an empty operand";
     if (rows < FEW && count >= LONG)
         return "few long rows, which threads could not share";
     if (n->op == &wg_op_vector_norm && ((const wg_vector_norm_attrs *)n->attrs)->p != 2)
@@ -118,7 +116,7 @@ static void run_rows(wg_call *c)
                      .threads = c->threads};
     if (n->op == &wg_op_var)
         a.correction = ((const wg_var_attrs *)n->attrs)->correction;
-    simd_kernels(c)->reduce(&a);
+    simd_floats(c)->reduce(&a);
 }
 
 /* ---- over the middle, or over both ends ------------------------------------------------------ */
@@ -152,10 +150,9 @@ static simd_reduce_axes axes_of(const wg_node *n)
 static const char *refuses_axes(const wg_node *n)
 {
     enum { FEW = 4, LONG = 1 << 15, MIN_INNER = 8 };
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
-    if (!wg_value_count(n->in[0]))
-        return "an empty operand";
+    const char *why = wgi_simd_refuses_empty_floats(n);
+    if (why)
+        return why;
     simd_reduce_axes a = axes_of(n);
     if (!a.middle)
         return "axes in more than three parts";
@@ -174,7 +171,7 @@ static void run_axes(wg_call *c)
     a.y = c->out[0];
     a.how = reduction_of(c->node->op);
     a.threads = c->threads;
-    simd_kernels(c)->reduce_axes(&a);
+    simd_floats(c)->reduce_axes(&a);
 }
 
 /* ---- where the extremes of rows are ---------------------------------------------------------- */
@@ -182,7 +179,7 @@ static void run_axes(wg_call *c)
 static const char *refuses_arg(const wg_node *n)
 {
     const wg_shape *x = &n->in[0]->shape;
-    const char *why = wgi_simd_refuses_empty(n);
+    const char *why = wgi_simd_refuses_empty_floats(n);
     if (why)
         return why;
     if (wg_normalize_axis(((const wg_arg_attrs *)n->attrs)->axis, x->rank) != x->rank - 1)
@@ -200,7 +197,7 @@ static void run_arg(wg_call *c)
                   .width = wg_value_count(n->in[0]) / rows,
                   .smallest = n->op == &wg_op_argmin,
                   .threads = c->threads};
-    simd_kernels(c)->arg(&a);
+    simd_floats(c)->arg(&a);
 }
 
 const simd_kernel wgi_simd_reduce[] = {

@@ -17,8 +17,9 @@ static simd_softmax softmax_of(const wg_node *n)
 static const char *refuses_softmax(const wg_node *n)
 {
     enum { FEW = 8 };
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
+    const char *why = wgi_simd_refuses_other_floats(n);
+    if (why)
+        return why;
     int64_t inner = softmax_of(n).inner;
     return inner == 1 || inner >= FEW ? NULL : "few numbers beside one another";
 }
@@ -35,13 +36,13 @@ static simd_softmax softmax_of_call(const wg_call *c)
 static void run_softmax(wg_call *c)
 {
     simd_softmax a = softmax_of_call(c);
-    simd_kernels(c)->softmax(&a);
+    simd_floats(c)->softmax(&a);
 }
 
 static void run_log_softmax(wg_call *c)
 {
     simd_softmax a = softmax_of_call(c);
-    simd_kernels(c)->log_softmax(&a);
+    simd_floats(c)->log_softmax(&a);
 }
 
 const simd_kernel wgi_simd_softmax[] = {

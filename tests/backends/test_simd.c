@@ -100,7 +100,7 @@ static void columns_add_up(void **state)
                 int64_t size = simd_column_blocks(rows) * width;
                 float *scratch = room(size);
                 y[t][two] = room(width);
-                s.table[t]->column_sum(
+                floats_of(s.table[t])->column_sum(
                     &(simd_columns){x, y[t][two], rows, width, two + 1, scratch});
                 free_room(scratch, size);
                 assert_memory_equal(y[t][two], y[t][0], (size_t)width * sizeof(float));
@@ -284,7 +284,7 @@ static void every_set_takes_the_same_steps(void **state)
                 tensor[k] = (simd_adam_tensor){p[k],      g[k],      m[k],      v[k],
                                                new[k][0], new[k][1], new[k][2], counts[k]};
             }
-            s.table[t]->adam(&(simd_adam){.tensor = tensor,
+            floats_of(s.table[t])->adam(&(simd_adam){.tensor = tensor,
                                           .n_tensors = TENSORS,
                                           .beta1 = 0.75f,
                                           .beta2 = 0.5f,
@@ -337,13 +337,13 @@ static void every_set_finds_the_norm(void **state)
     }
     for (int t = 0; t < s.n_tables; t++) {
         for (int threads = 1; threads <= 3; threads++) {
-            s.table[t]->norm(&(simd_spans){span, SPANS, partial, &y[t][threads - 1], threads});
+            floats_of(s.table[t])->norm(&(simd_spans){span, SPANS, partial, &y[t][threads - 1], threads});
             assert_memory_equal(&y[t][threads - 1], &y[t][0], sizeof(float));
         }
         check_that(fabs((double)y[t][0] / sqrt(sum) - 1) < 1e-7, "%s: %g", s.table[t]->isa,
                    (double)y[t][0] / sqrt(sum));
         x[2][6] = NAN;
-        s.table[t]->norm(&(simd_spans){span, SPANS, partial, &y[t][0], 2});
+        floats_of(s.table[t])->norm(&(simd_spans){span, SPANS, partial, &y[t][0], 2});
         assert_true(isnan(y[t][0]));
         x[2][6] = 0;
         sum = 0; /* of what is there from now on */
@@ -365,7 +365,7 @@ static void nan_shows(void **state)
     for (int t = 0; t < s.n_tables; t++) {
         float *x = numbers(&s, ROWS * WIDTH), *y = room(ROWS * WIDTH), scratch[WIDTH];
         x[33 * WIDTH + 17] = NAN;
-        s.table[t]->column_sum(&(simd_columns){x, y, ROWS, WIDTH, 2, scratch});
+        floats_of(s.table[t])->column_sum(&(simd_columns){x, y, ROWS, WIDTH, 2, scratch});
         for (int j = 0; j < WIDTH; j++)
             assert_int_equal(isnan(y[j]) != 0, j == 17);
         simd_dropout a = {.x = x, .y = y, .count = ROWS * WIDTH, .threads = 2};

@@ -107,7 +107,7 @@ static void rows_are_reduced(void **state)
         for (int t = 0; t < s.n_tables; t++)
             for (int how = SIMD_SUM; how <= SIMD_NORM; how++) {
                 float *y = room(rows);
-                s.table[t]->reduce(&(simd_reduce){x, y, rows, width, how, 1, 2});
+                floats_of(s.table[t])->reduce(&(simd_reduce){x, y, rows, width, how, 1, 2});
                 for (int64_t r = 0; r < rows; r++, compared++) {
                     double truth = reduced(how, x + r * width, width),
                            bound = how == SIMD_LOGSUMEXP ? 4e-7 * fmax(1, fabs(truth))
@@ -134,18 +134,18 @@ static void reductions_show_nan_and_infinities(void **state)
                 float *x = numbers(&s, WIDTH), y;
                 simd_reduce a = {x, &y, 1, WIDTH, how, 1, 1};
                 x[at] = NAN;
-                s.table[t]->reduce(&a);
+                floats_of(s.table[t])->reduce(&a);
                 assert_true(isnan(y));
                 x[at] = INFINITY;
-                s.table[t]->reduce(&a);
+                floats_of(s.table[t])->reduce(&a);
                 assert_true(how == SIMD_MIN ? isfinite(y) : how == SIMD_VAR ? isnan(y) : isinf(y));
                 for (int i = 0; i < WIDTH; i++)
                     x[i] = -INFINITY;
-                s.table[t]->reduce(&a);
+                floats_of(s.table[t])->reduce(&a);
                 assert_true(how == SIMD_VAR ? isnan(y) : how == SIMD_NORM ? y > 0 : y == -INFINITY);
                 for (int i = 0; i < WIDTH; i++)
                     x[i] = INFINITY;
-                s.table[t]->reduce(&a);
+                floats_of(s.table[t])->reduce(&a);
                 assert_true(how == SIMD_VAR ? isnan(y) : y == INFINITY);
                 free(x);
             }
@@ -171,7 +171,7 @@ static void softmax_is_right(void **state)
                 for (int64_t i = 0; i < width; i++)
                     x[2 * width + i] = all[draw / 2];
                 const simd_softmax a = {x, y, ROWS, width, 1, 1};
-                (log ? s.table[t]->log_softmax : s.table[t]->softmax)(&a);
+                (log ? floats_of(s.table[t])->log_softmax : floats_of(s.table[t])->softmax)(&a);
                 for (int64_t i = 0; i < 2 * width; i++, compared++) {
                     const float *row = x + i / width * width;
                     double truth = (double)x[i] - reduced(SIMD_LOGSUMEXP, row, width);
@@ -218,7 +218,7 @@ static void softmax_of_columns(void **state)
                 turned[(i / (WIDTH * inner) * inner + i % inner) * WIDTH + i / inner % WIDTH] =
                     x[i];
             void (*softmax)(const simd_softmax *) =
-                log ? s.table[t]->log_softmax : s.table[t]->softmax;
+                log ? floats_of(s.table[t])->log_softmax : floats_of(s.table[t])->softmax;
             softmax(&(simd_softmax){x, y, OUTER, WIDTH, inner, 1 + (int)k % 3});
             softmax(&(simd_softmax){turned, expected, OUTER * inner, WIDTH, 1, 1});
             for (int64_t i = 0; i < count; i++, compared++) {

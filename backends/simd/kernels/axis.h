@@ -30,7 +30,7 @@ typedef struct simd_cumulate {
 /* y[r] = where the largest number of row r is, or the smallest: the first of them, and of NaN; see
  * reduce_axes.c. */
 typedef struct simd_arg {
-    const float *x;
+    const void *x;
     int64_t *y;
     int64_t rows, width; /* 0 < width < 2^31 */
     bool smallest;

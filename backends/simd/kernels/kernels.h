@@ -228,8 +228,8 @@ typedef struct simd_linear_topk {
 
 /* softmax and log_softmax over [outer, width, inner] along the middle axis; see softmax.c. */
 typedef struct simd_softmax {
-    const float *x;
-    float *y;
+    const void *x;
+    void *y;
     int64_t outer, width, inner;
     int threads;
 } simd_softmax;
@@ -237,11 +237,11 @@ typedef struct simd_softmax {
 /* y[j] = sum over i of x[i, j], by blocks of rows; see column_sum.c.  Scratch:
  * simd_column_blocks(rows) width floats. */
 typedef struct simd_columns {
-    const float *x;
-    float *y;
+    const void *x;
+    void *y;
     int64_t rows, width;
     int threads;
-    float *scratch;
+    void *scratch;
 } simd_columns;
 
 enum { SIMD_COLUMN_ROWS = 128 }; /* of a block */
@@ -287,8 +287,8 @@ typedef enum simd_reduction {
 } simd_reduction;
 
 typedef struct simd_reduce {
-    const float *x;
-    float *y;
+    const void *x;
+    void *y;
     int64_t rows, width; /* width > 0 */
     simd_reduction how;
     int64_t correction;
@@ -298,8 +298,8 @@ typedef struct simd_reduce {
 /* The same where x is [outer, middle, inner]: over the middle, y [outer, inner], or over both ends,
  * y [middle].  Sums, means and extremes; see reduce_axes.c. */
 typedef struct simd_reduce_axes {
-    const float *x;
-    float *y;
+    const void *x;
+    void *y;
     int64_t outer, middle, inner; /* none 0 */
     bool ends;
     simd_reduction how;
@@ -474,27 +474,27 @@ static inline int64_t simd_pieces(int64_t count)
 
 /* See adam.c.  The new tensors may be the old ones of the same parameter. */
 typedef struct simd_adam_tensor {
-    const float *p, *g, *m, *v;
-    float *new_p, *new_m, *new_v;
+    const void *p, *g, *m, *v;
+    void *new_p, *new_m, *new_v;
     int64_t count;
 } simd_adam_tensor;
 
 typedef struct simd_adam {
     const simd_adam_tensor *tensor;
     int64_t n_tensors;
-    float beta1, beta2, share1, share2, eps, rate, root_scale;
-    float factor; /* of every gradient                */
-    float shrink; /* AdamW: lr decay; else 0          */
-    float decay;  /* Adam with L2: added to g; else 0 */
+    double beta1, beta2, share1, share2, eps, rate, root_scale;
+    double factor; /* of every gradient                */
+    double shrink; /* AdamW: lr decay; else 0          */
+    double decay;  /* Adam with L2: added to g; else 0 */
     int threads;
 } simd_adam;
 
 /* See sgd.c.  velocity NULL: no momentum.  The new tensors may be the old ones. */
 typedef struct simd_sgd {
-    const float *p, *g, *velocity;
-    float *new_p, *new_velocity;
+    const void *p, *g, *velocity;
+    void *new_p, *new_velocity;
     int64_t count;
-    float rate, momentum, decay;
+    double rate, momentum, decay;
     bool nesterov;
     int threads;
 } simd_sgd;
@@ -502,7 +502,7 @@ typedef struct simd_sgd {
 /* y = the Euclidean norm of all spans together; see adam.c.  partial has a place for each of their
  * pieces. */
 typedef struct simd_span {
-    const float *data;
+    const void *data;
     int64_t count;
 } simd_span;
 
@@ -510,7 +510,7 @@ typedef struct simd_spans {
     const simd_span *span;
     int64_t n_spans;
     double *partial;
-    float *y;
+    void *y;
     int threads;
 } simd_spans;
 
@@ -531,14 +531,10 @@ typedef struct simd_spans {
     X(channel_norm_backward, simd_channel_norm)                                                    \
     X(column_norm_forward, simd_channel_norm)                                                      \
     X(column_norm_backward, simd_channel_norm)                                                     \
-    X(column_sum, simd_columns)                                                                    \
     X(scan_forward, simd_scan)                                                                     \
     X(scan_backward, simd_scan)                                                                    \
     X(recurrent_forward, simd_recurrent)                                                           \
     X(recurrent_backward, simd_recurrent)                                                          \
-    X(reduce, simd_reduce)                                                                         \
-    X(reduce_axes, simd_reduce_axes)                                                               \
-    X(arg, simd_arg)                                                                               \
     X(cumulate, simd_cumulate)                                                                     \
     X(select_rows, simd_select)                                                                    \
     X(max_pool, simd_pool)                                                                         \
@@ -548,21 +544,25 @@ typedef struct simd_spans {
     X(cast, simd_cast)                                                                             \
     X(dropout, simd_dropout)                                                                       \
     X(embedding_grad, simd_embedding)                                                              \
-    X(softmax, simd_softmax)                                                                       \
-    X(log_softmax, simd_softmax)                                                                   \
     X(linear_loss, simd_loss)                                                                      \
-    X(row_losses, simd_row_losses)                                                                 \
-    X(adam, simd_adam)                                                                             \
-    X(sgd, simd_sgd)                                                                               \
-    X(norm, simd_spans)
+    X(row_losses, simd_row_losses)
 
 /* Of float/: for f32 and for f64 */
 #define SIMD_FLOAT_KERNELS(X)                                                                      \
+    X(adam, simd_adam)                                                                             \
+    X(arg, simd_arg)                                                                               \
+    X(column_sum, simd_columns)                                                                    \
     X(conv_forward, simd_conv)                                                                     \
     X(conv_grad_x, simd_conv)                                                                      \
     X(conv_grad_w, simd_conv)                                                                      \
     X(elementwise, simd_elementwise)                                                               \
-    X(product, simd_product)
+    X(log_softmax, simd_softmax)                                                                   \
+    X(norm, simd_spans)                                                                            \
+    X(product, simd_product)                                                                       \
+    X(reduce, simd_reduce)                                                                         \
+    X(reduce_axes, simd_reduce_axes)                                                               \
+    X(sgd, simd_sgd)                                                                               \
+    X(softmax, simd_softmax)
 
 #ifdef SIMD_SUFFIX
 #define X(name, args) void SIMD(name)(const args *);

@@ -13,7 +13,7 @@
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
 
-#include <math.h>
+#include <tgmath.h>
 
 enum { FEW_PIECES = 4 }; /* not worth waking threads for */
 
@@ -29,19 +29,19 @@ static bool part_of(int64_t count, int64_t at, int64_t first, int64_t end, int64
 
 static void update(const simd_adam *a, const simd_adam_tensor *t, int64_t from, int64_t to)
 {
-    float b1 = a->beta1, b2 = a->beta2, c1 = a->share1, c2 = a->share2, rate = a->rate,
-          scale = a->root_scale;
-    float eps = a->eps, shrink = a->shrink, decay = a->decay, factor = a->factor;
-    const float *p = t->p, *g = t->g, *m = t->m, *v = t->v;
-    float *new_p = t->new_p, *new_m = t->new_m, *new_v = t->new_v;
+    real b1 = (real)a->beta1, b2 = (real)a->beta2, c1 = (real)a->share1, c2 = (real)a->share2;
+    real rate = (real)a->rate, scale = (real)a->root_scale, eps = (real)a->eps;
+    real shrink = (real)a->shrink, decay = (real)a->decay, factor = (real)a->factor;
+    const real *p = t->p, *g = t->g, *m = t->m, *v = t->v;
+    real *new_p = t->new_p, *new_m = t->new_m, *new_v = t->new_v;
 #pragma omp simd
     for (int64_t i = from; i < to; i++) {
-        float pi = p[i], gi = factor * g[i];
+        real pi = p[i], gi = factor * g[i];
         gi = decay != 0 ? gi + decay * pi : gi;
-        float mi = b1 * m[i] + c1 * gi, vi = b2 * v[i] + c2 * gi * gi;
+        real mi = b1 * m[i] + c1 * gi, vi = b2 * v[i] + c2 * gi * gi;
         new_m[i] = mi;
         new_v[i] = vi;
-        new_p[i] = (shrink != 0 ? pi - shrink * pi : pi) - rate * mi / (sqrtf(vi) * scale + eps);
+        new_p[i] = (shrink != 0 ? pi - shrink * pi : pi) - rate * mi / (sqrt(vi) * scale + eps);
     }
 }
 
@@ -69,17 +69,17 @@ void SIMD(adam)(const simd_adam *a)
     simd_team(pieces_of(a) < FEW_PIECES ? 1 : a->threads, update_share, a);
 }
 
-/* In double, since squares of floats may be too large or too small for a float; in lanes, for a
+/* In double, since squares of floats may be too large or too small for a real; in lanes, for a
  * fixed order.  A piece is read as two streams of addresses side by side: of a single one
  * a core prefetches too little to use the bandwidth of memory. */
-static double squares(const float *x, int64_t n)
+static double squares(const real *x, int64_t n)
 {
     enum { STREAMS = 2, WIDTH = 16, LANES = STREAMS * WIDTH };
     double lane[LANES] = {0};
     int64_t length = n / LANES * WIDTH, rest = STREAMS * length;
     for (int64_t i = 0; i < length; i += WIDTH)
         for (int s = 0; s < STREAMS; s++) {
-            const float *stream = x + s * length + i;
+            const real *stream = x + s * length + i;
             double *sum = lane + s * WIDTH;
             simd_ask_ahead(stream, WIDTH);
 #pragma omp simd
@@ -111,7 +111,7 @@ static void square_share(const void *args, simd_member m)
         if (part_of(x->count, at, first, end, &from, &to))
             for (int64_t i = from; i < to; i += SIMD_PIECE)
                 a->partial[at + i / SIMD_PIECE] =
-                    squares(x->data + i, to - i < SIMD_PIECE ? to - i : SIMD_PIECE);
+                    squares((const real *)x->data + i, to - i < SIMD_PIECE ? to - i : SIMD_PIECE);
         at += simd_pieces(x->count);
     }
 }
@@ -123,5 +123,5 @@ void SIMD(norm)(const simd_spans *a)
     simd_team(pieces < FEW_PIECES ? 1 : a->threads, square_share, a);
     for (int64_t i = 0; i < pieces; i++)
         sum += a->partial[i];
-    *a->y = (float)sqrt(sum);
+    *(real *)a->y = (real)sqrt(sum);
 }

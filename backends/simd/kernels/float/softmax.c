@@ -1,15 +1,14 @@
 /* Softmax and log-softmax of dense rows, or of columns of planes.  -inf gives exactly 0; a row of
  * -inf alone gives zeros (log: -inf). */
-#include "backends/simd/kernels/exp.h"
-#include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/team.h"
 
-#include <math.h>
+#include <tgmath.h>
 
 /* NaN anywhere must reach the result: a comparison would drop it, the sum does not. */
-SIMD_INLINE float top_of(const float *x, int64_t n)
+SIMD_INLINE real top_of(const real *x, int64_t n)
 {
-    float top = -INFINITY;
+    real top = -INFINITY;
 #pragma omp simd reduction(max : top)
     for (int64_t i = 0; i < n; i++)
         top = x[i] > top ? x[i] : top;
@@ -19,12 +18,12 @@ SIMD_INLINE float top_of(const float *x, int64_t n)
 enum { VECTOR = 16 };
 
 /* The sum of exp(x - top), and those themselves in y unless it is NULL. */
-SIMD_INLINE float exps_of(const float *x, float *y, int64_t n, float top)
+SIMD_INLINE real exps_of(const real *x, real *y, int64_t n, real top)
 {
-    float sum = 0;
+    real sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < n; i++) {
-        float e = simd_exp(x[i] - top);
+        real e = simd_exp(x[i] - top);
         sum += e;
         if (y)
             y[i] = e;
@@ -34,10 +33,10 @@ SIMD_INLINE float exps_of(const float *x, float *y, int64_t n, float top)
 
 /* The same of a row: what is left of it at the end is filled up with -inf, which adds 0; number by
  * number it would take as long as some hundred. */
-SIMD_INLINE float exps_of_row(const float *x, float *y, int64_t n, float top)
+SIMD_INLINE real exps_of_row(const real *x, real *y, int64_t n, real top)
 {
     int64_t whole = n / VECTOR * VECTOR, rest = n - whole;
-    float sum = y ? exps_of(x, y, whole, top) : exps_of(x, NULL, whole, top), tail[VECTOR];
+    real sum = y ? exps_of(x, y, whole, top) : exps_of(x, NULL, whole, top), tail[VECTOR];
     if (rest == 0)
         return sum;
     for (int64_t i = 0; i < VECTOR; i++)
@@ -48,22 +47,22 @@ SIMD_INLINE float exps_of_row(const float *x, float *y, int64_t n, float top)
     return sum;
 }
 
-SIMD_INLINE void softmax_of(const float *x, float *y, int64_t n)
+SIMD_INLINE void softmax_of(const real *x, real *y, int64_t n)
 {
-    float top = top_of(x, n);
+    real top = top_of(x, n);
     top = top == -INFINITY ? 0 : top;
-    float sum = exps_of_row(x, y, n, top), inverse = sum != 0 ? 1 / sum : 0;
+    real sum = exps_of_row(x, y, n, top), inverse = sum != 0 ? 1 / sum : 0;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
         y[i] *= inverse;
 }
 
-SIMD_INLINE void log_softmax_of(const float *x, float *y, int64_t n)
+SIMD_INLINE void log_softmax_of(const real *x, real *y, int64_t n)
 {
-    float top = top_of(x, n);
+    real top = top_of(x, n);
     top = top == -INFINITY ? 0 : top;
-    float sum = exps_of_row(x, NULL, n, top);
-    float shift = sum != 0 ? logf(sum) : 0; /* all -inf: x itself */
+    real sum = exps_of_row(x, NULL, n, top);
+    real shift = sum != 0 ? log(sum) : 0; /* all -inf: x itself */
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
         y[i] = x[i] - top - shift; /* in this order: top may be too large to add to */
@@ -79,10 +78,10 @@ static int64_t strips_of(const simd_softmax *a)
 }
 
 /* `n` columns of `width` numbers that lie `step` apart */
-SIMD_INLINE void some_columns(const float *x, float *y, int64_t n, int64_t width, int64_t step,
-                              bool log)
+SIMD_INLINE void some_columns(const real *x, real *y, int64_t n, int64_t width, int64_t step,
+                              bool is_log)
 {
-    float top[TOGETHER], sum[TOGETHER], last[TOGETHER]; /* last: the factor, or the shift */
+    real top[TOGETHER], sum[TOGETHER], last[TOGETHER]; /* last: the factor, or the shift */
     int64_t end = width * step;
     for (int64_t j = 0; j < n; j++) {
         top[j] = -INFINITY;
@@ -97,23 +96,25 @@ SIMD_INLINE void some_columns(const float *x, float *y, int64_t n, int64_t width
     for (int64_t i = 0; i < end; i += step)
 #pragma omp simd
         for (int64_t j = 0; j < n; j++) {
-            float e = simd_exp(x[i + j] - top[j]);
+            real e = simd_exp(x[i + j] - top[j]);
             sum[j] += e;
-            y[i + j] = log ? x[i + j] - top[j] : e;
+            y[i + j] = is_log ? x[i + j] - top[j] : e;
         }
     for (int64_t j = 0; j < n; j++)
-        last[j] = log ? (sum[j] != 0 ? logf(sum[j]) : 0) : sum[j] != 0 ? 1 / sum[j] : 0;
+        last[j] = is_log ? (sum[j] != 0 ? log(sum[j]) : 0) : sum[j] != 0 ? 1 / sum[j] : 0;
     for (int64_t i = 0; i < end; i += step)
 #pragma omp simd
         for (int64_t j = 0; j < n; j++)
-            y[i + j] = log ? y[i + j] - last[j] : y[i + j] * last[j];
+            y[i + j] = is_log ? y[i + j] - last[j] : y[i + j] * last[j];
 }
 
-static void one_strip(const simd_softmax *a, int64_t task, bool log)
+static void one_strip(const simd_softmax *a, int64_t task, bool is_log)
 {
     int64_t strips = strips_of(a), first = task % strips * TOGETHER, left = a->inner - first;
     int64_t at = task / strips * a->width * a->inner + first;
-    some_columns(a->x + at, a->y + at, left < TOGETHER ? left : TOGETHER, a->width, a->inner, log);
+    const real *x = a->x;
+    real *y = a->y;
+    some_columns(x + at, y + at, left < TOGETHER ? left : TOGETHER, a->width, a->inner, is_log);
 }
 
 /* ---- short rows ------------------------------------------------------------------------------ */
@@ -121,7 +122,7 @@ static void one_strip(const simd_softmax *a, int64_t task, bool log)
 enum { SHORT = 32 }; /* less than two vectors: one by one they would take as long as whole ones */
 
 /* The numbers of [rows, width] as [width, TOGETHER], or back. */
-SIMD_INLINE void turn(const float *x, float *y, int64_t rows, int64_t width, bool back)
+SIMD_INLINE void turn(const real *x, real *y, int64_t rows, int64_t width, bool back)
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t k = 0; k < width; k++) {
@@ -130,14 +131,15 @@ SIMD_INLINE void turn(const float *x, float *y, int64_t rows, int64_t width, boo
         }
 }
 
-static void some_rows(const simd_softmax *a, int64_t task, bool log)
+static void some_rows(const simd_softmax *a, int64_t task, bool is_log)
 {
-    float turned[SHORT * TOGETHER];
+    const real *x = a->x;
+    real turned[SHORT * TOGETHER], *y = a->y;
     int64_t first = task * TOGETHER, left = a->outer - first, at = first * a->width;
     int64_t n = left < TOGETHER ? left : TOGETHER;
-    turn(a->x + at, turned, n, a->width, false);
-    some_columns(turned, turned, n, a->width, TOGETHER, log);
-    turn(turned, a->y + at, n, a->width, true);
+    turn(x + at, turned, n, a->width, false);
+    some_columns(turned, turned, n, a->width, TOGETHER, is_log);
+    turn(turned, y + at, n, a->width, true);
 }
 
 /* ---- shared out ------------------------------------------------------------------------------ */
@@ -149,17 +151,19 @@ static int64_t tasks_of(const simd_softmax *a)
     return a->width < SHORT ? (a->outer + TOGETHER - 1) / TOGETHER : a->outer;
 }
 
-SIMD_INLINE void one_task(const simd_softmax *a, int64_t task, bool log)
+SIMD_INLINE void one_task(const simd_softmax *a, int64_t task, bool is_log)
 {
     int64_t at = task * a->width;
+    const real *x = a->x;
+    real *y = a->y;
     if (a->inner > 1)
-        one_strip(a, task, log);
+        one_strip(a, task, is_log);
     else if (a->width < SHORT)
-        some_rows(a, task, log);
-    else if (log)
-        log_softmax_of(a->x + at, a->y + at, a->width);
+        some_rows(a, task, is_log);
+    else if (is_log)
+        log_softmax_of(x + at, y + at, a->width);
     else
-        softmax_of(a->x + at, a->y + at, a->width);
+        softmax_of(x + at, y + at, a->width);
 }
 
 static void softmax_task(const void *args, int64_t task)

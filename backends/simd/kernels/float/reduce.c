@@ -1,13 +1,12 @@
 /* Reductions along rows.  Sums are made in double, as in the reference kernels: along a row that
  * costs no more than reading it, and the only roundings of a sum are that to float at its end and
  * those of its terms. */
-#include "backends/simd/kernels/exp.h"
-#include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/team.h"
 
-#include <math.h>
+#include <tgmath.h>
 
-static double sum_of(const float *x, int64_t n)
+static double sum_of(const real *x, int64_t n)
 {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -16,24 +15,27 @@ static double sum_of(const float *x, int64_t n)
     return sum;
 }
 
-/* of (x - centre)^2 */
-static double squares_of(const float *x, int64_t n, double centre)
+/* of (x - centre)^2, where centre may be the mean: then the sum of x - centre, 0 but for the mean's
+ * rounding, corrects that */
+static double squares_of(const real *x, int64_t n, double centre, bool is_mean)
 {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
+    double sum = 0, rest = 0;
+#pragma omp simd reduction(+ : sum, rest)
     for (int64_t i = 0; i < n; i++) {
         double d = (double)x[i] - centre;
         sum += d * d;
+        rest += d;
     }
-    return sum;
+    sum -= is_mean ? rest * rest / (double)n : 0;
+    return sum < 0 ? 0 : sum;
 }
 
 /* The largest of sign x, NaN passed over; -inf of none.  In lanes of our own: OpenMP's reduction
  * may begin with the least finite number, which clang's does, and a row of -inf must give -inf. */
-static float top_of(const float *x, int64_t n, float sign)
+static real top_of(const real *x, int64_t n, real sign)
 {
     enum { LANES = 32 };
-    float top[LANES];
+    real top[LANES];
     for (int j = 0; j < LANES; j++)
         top[j] = -INFINITY;
     int64_t whole = n / LANES * LANES;
@@ -48,7 +50,7 @@ static float top_of(const float *x, int64_t n, float sign)
     return top[0];
 }
 
-static bool has_nan(const float *x, int64_t n)
+static bool has_nan(const real *x, int64_t n)
 {
     int odd = 0;
 #pragma omp simd reduction(| : odd)
@@ -59,37 +61,38 @@ static bool has_nan(const float *x, int64_t n)
 
 /* top + ln sum exp(x - top).  Where top is not finite there is nothing to scale by: ln of 0,
  * infinity or NaN. */
-static float logsumexp_of(const float *x, int64_t n)
+static real logsumexp_of(const real *x, int64_t n)
 {
-    float top = top_of(x, n, 1);
+    real top = top_of(x, n, 1);
     double sum = 0;
     top = isfinite(top) ? top : 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < n; i++)
         sum += (double)simd_exp(x[i] - top);
-    return (float)((double)top + log(sum));
+    return (real)((double)top + log(sum));
 }
 
-static float reduced(const simd_reduce *a, const float *x)
+static real reduced(const simd_reduce *a, const real *x)
 {
     int64_t n = a->width;
     switch (a->how) {
-    case SIMD_SUM: return (float)sum_of(x, n);
-    case SIMD_MEAN: return (float)(sum_of(x, n) / (double)n);
-    case SIMD_MAX: return has_nan(x, n) ? NAN : top_of(x, n, 1);
-    case SIMD_MIN: return has_nan(x, n) ? NAN : -top_of(x, n, -1);
+    case SIMD_SUM: return (real)sum_of(x, n);
+    case SIMD_MEAN: return (real)(sum_of(x, n) / (double)n);
+    case SIMD_MAX: return has_nan(x, n) ? (real)NAN : top_of(x, n, 1);
+    case SIMD_MIN: return has_nan(x, n) ? (real)NAN : -top_of(x, n, -1);
     case SIMD_VAR:
-        return (float)(squares_of(x, n, sum_of(x, n) / (double)n) / (double)(n - a->correction));
+        return (real)(squares_of(x, n, sum_of(x, n) / (double)n, true) /
+                      (double)(n - a->correction));
     case SIMD_LOGSUMEXP: return logsumexp_of(x, n);
-    case SIMD_NORM: return (float)sqrt(squares_of(x, n, 0));
+    case SIMD_NORM: return (real)sqrt(squares_of(x, n, 0, false));
     }
-    return NAN;
+    return (real)NAN;
 }
 
 static void reduce_row(const void *args, int64_t row)
 {
     const simd_reduce *a = args;
-    a->y[row] = reduced(a, a->x + row * a->width);
+    ((real *)a->y)[row] = reduced(a, (const real *)a->x + row * a->width);
 }
 
 void SIMD(reduce)(const simd_reduce *a)

@@ -5,10 +5,11 @@
  * side by side, as much as leaves something to do for all threads: that changes no order of a
  * sum. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/unrolled.h"
 
-#include <math.h>
+#include <tgmath.h>
 
 enum { COLUMNS = 64, LANES = 32, MOST_RUNS = 64, SIDE_BY_SIDE = 4096 };
 enum { TASKS = 4 }; /* for each thread: the shares are even enough */
@@ -19,20 +20,20 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /* +1, or -1 where the largest of the negatives is wanted */
-static float sign_of(simd_reduction how)
+static real sign_of(simd_reduction how)
 {
     return how == SIMD_MIN ? -1 : 1;
 }
 
 /* Whether v comes before the best so far; nothing does before NaN. */
-static inline bool is_better(float v, float best)
+static inline bool is_better(real v, real best)
 {
     return !(v <= best) & (best == best);
 }
 
 /* ---- over the middle ------------------------------------------------------------------------- */
 
-SIMD_INLINE void add_columns(const simd_reduce_axes *a, const float *x, int64_t width, float *y)
+SIMD_INLINE void add_columns(const simd_reduce_axes *a, const real *x, int64_t width, real *y)
 {
     double sum[COLUMNS] = {0}, n = a->how == SIMD_MEAN ? (double)a->middle : 1;
     for (int64_t i = 0; i < a->middle; i++, x += a->inner)
@@ -40,12 +41,12 @@ SIMD_INLINE void add_columns(const simd_reduce_axes *a, const float *x, int64_t 
         for (int64_t j = 0; j < width; j++)
             sum[j] += (double)x[j];
     for (int64_t j = 0; j < width; j++)
-        y[j] = (float)(sum[j] / n);
+        y[j] = (real)(sum[j] / n);
 }
 
-SIMD_INLINE void best_of_columns(const simd_reduce_axes *a, const float *x, int64_t width, float *y)
+SIMD_INLINE void best_of_columns(const simd_reduce_axes *a, const real *x, int64_t width, real *y)
 {
-    float best[COLUMNS], sign = sign_of(a->how);
+    real best[COLUMNS], sign = sign_of(a->how);
     for (int64_t j = 0; j < width; j++)
         best[j] = -INFINITY;
     for (int64_t i = 0; i < a->middle; i++, x += a->inner)
@@ -57,7 +58,7 @@ SIMD_INLINE void best_of_columns(const simd_reduce_axes *a, const float *x, int6
 }
 
 /* The usual width as a constant, for which the compiler unrolls the loops over columns. */
-SIMD_INLINE void reduce_width(const simd_reduce_axes *a, const float *x, int64_t width, float *y)
+SIMD_INLINE void reduce_width(const simd_reduce_axes *a, const real *x, int64_t width, real *y)
 {
     if (a->how == SIMD_SUM || a->how == SIMD_MEAN)
         add_columns(a, x, width, y);
@@ -74,8 +75,8 @@ static void reduce_columns(const void *args, int64_t task)
 {
     const simd_reduce_axes *a = args;
     int64_t across = columns_across(a), first = task % across * COLUMNS, outer = task / across;
-    const float *x = a->x + outer * a->middle * a->inner + first;
-    float *y = a->y + outer * a->inner + first;
+    const real *x = (const real *)a->x + outer * a->middle * a->inner + first;
+    real *y = (real *)a->y + outer * a->inner + first;
     int64_t width = smaller(COLUMNS, a->inner - first);
     if (width == COLUMNS)
         reduce_width(a, x, COLUMNS, y);
@@ -93,7 +94,7 @@ static int64_t runs_of_task(const simd_reduce_axes *a)
     return n > 1 ? n : 1;
 }
 
-static void sum_runs(const simd_reduce_axes *a, const float *x, int64_t count, float *y)
+static void sum_runs(const simd_reduce_axes *a, const real *x, int64_t count, real *y)
 {
     double sum[MOST_RUNS] = {0}, n = a->how == SIMD_MEAN ? (double)a->outer * (double)a->inner : 1;
     for (int64_t o = 0; o < a->outer; o++, x += a->middle * a->inner)
@@ -105,10 +106,10 @@ static void sum_runs(const simd_reduce_axes *a, const float *x, int64_t count, f
             sum[r] += run;
         }
     for (int64_t r = 0; r < count; r++)
-        y[r] = (float)(sum[r] / n);
+        y[r] = (real)(sum[r] / n);
 }
 
-static void best_of_run(const float *x, int64_t n, float sign, float *best)
+static void best_of_run(const real *x, int64_t n, real sign, real *best)
 {
     for (int64_t i = 0; i < n; i += LANES) {
         int64_t some = smaller(LANES, n - i);
@@ -118,9 +119,9 @@ static void best_of_run(const float *x, int64_t n, float sign, float *best)
     }
 }
 
-static void best_of_runs(const simd_reduce_axes *a, const float *x, int64_t count, float *y)
+static void best_of_runs(const simd_reduce_axes *a, const real *x, int64_t count, real *y)
 {
-    float best[MOST_RUNS][LANES], sign = sign_of(a->how);
+    real best[MOST_RUNS][LANES], sign = sign_of(a->how);
     for (int64_t r = 0; r < count; r++)
         for (int l = 0; l < LANES; l++)
             best[r][l] = -INFINITY;
@@ -138,11 +139,12 @@ static void reduce_runs(const void *args, int64_t task)
 {
     const simd_reduce_axes *a = args;
     int64_t runs = runs_of_task(a), first = task * runs, count = smaller(runs, a->middle - first);
-    const float *x = a->x + first * a->inner;
+    const real *x = (const real *)a->x + first * a->inner;
+    real *y = (real *)a->y + first;
     if (a->how == SIMD_SUM || a->how == SIMD_MEAN)
-        sum_runs(a, x, count, a->y + first);
+        sum_runs(a, x, count, y);
     else
-        best_of_runs(a, x, count, a->y + first);
+        best_of_runs(a, x, count, y);
 }
 
 void SIMD(reduce_axes)(const simd_reduce_axes *a)
@@ -157,7 +159,7 @@ void SIMD(reduce_axes)(const simd_reduce_axes *a)
 /* ---- where the extremes are ------------------------------------------------------------------ */
 
 /* Of lanes: the best of each, and of equal ones, or NaNs, the first. */
-static int64_t first_best(const float *best, const int32_t *at)
+static int64_t first_best(const real *best, const int32_t *at)
 {
     int top = 0;
     for (int l = 1; l < LANES; l++) {
@@ -168,9 +170,9 @@ static int64_t first_best(const float *best, const int32_t *at)
     return at[top];
 }
 
-static int64_t arg_of(const float *x, int64_t n, float sign)
+static int64_t arg_of(const real *x, int64_t n, real sign)
 {
-    float best[LANES];
+    real best[LANES];
     int32_t at[LANES];
     int64_t whole = n / LANES * LANES, top = 0;
     if (whole) {
@@ -195,7 +197,7 @@ static int64_t arg_of(const float *x, int64_t n, float sign)
 static void arg_of_row(const void *args, int64_t row)
 {
     const simd_arg *a = args;
-    a->y[row] = arg_of(a->x + row * a->width, a->width, a->smallest ? -1 : 1);
+    a->y[row] = arg_of((const real *)a->x + row * a->width, a->width, a->smallest ? -1 : 1);
 }
 
 void SIMD(arg)(const simd_arg *a)

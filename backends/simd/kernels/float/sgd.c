@@ -10,8 +10,8 @@ enum { PIECE = 1 << 13, FEW_PIECES = 4 };
 
 static void step(const simd_sgd *a, int64_t from, int64_t to)
 {
-    const float *p = a->p, *g = a->g;
-    float *new_p = a->new_p, rate = a->rate, decay = a->decay;
+    const real *p = a->p, *g = a->g;
+    real *new_p = a->new_p, rate = (real)a->rate, decay = (real)a->decay;
 #pragma omp simd
     for (int64_t i = from; i < to; i++)
         new_p[i] = p[i] - rate * (g[i] + decay * p[i]);
@@ -19,13 +19,13 @@ static void step(const simd_sgd *a, int64_t from, int64_t to)
 
 static void step_with_velocity(const simd_sgd *a, int64_t from, int64_t to)
 {
-    const float *p = a->p, *g = a->g, *velocity = a->velocity;
-    float *new_p = a->new_p, *new_velocity = a->new_velocity;
-    float rate = a->rate, decay = a->decay, momentum = a->momentum;
+    const real *p = a->p, *g = a->g, *velocity = a->velocity;
+    real *new_p = a->new_p, *new_velocity = a->new_velocity;
+    real rate = (real)a->rate, decay = (real)a->decay, momentum = (real)a->momentum;
     bool nesterov = a->nesterov;
 #pragma omp simd
     for (int64_t i = from; i < to; i++) {
-        float pi = p[i], d = g[i] + decay * pi, v = momentum * velocity[i] + d;
+        real pi = p[i], d = g[i] + decay * pi, v = momentum * velocity[i] + d;
         new_velocity[i] = v;
         new_p[i] = pi - rate * (nesterov ? d + momentum * v : v);
     }
