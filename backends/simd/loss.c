@@ -3,14 +3,20 @@
 
 #include "backends/call.h"
 #include "backends/simd/internal.h"
+#include "graph/element.h"
 #include "wengert/ops/cross_entropy.h"
 
 /* ---- what a row counts ----------------------------------------------------------------------- */
 
-/* Targets of 64 bits and the weight of each row, from operand `at` of so many classes; false: one
- * is outside [0, classes). */
-static bool weigh(wg_call *c, int at, int64_t classes, const float *normaliser, int64_t *target,
-                  float *weight)
+static double operand(const wg_call *c, int k, int64_t i)
+{
+    return wgi_get_element(c->in[k], c->node->in[k]->dtype, i);
+}
+
+/* Targets of 64 bits and the weight of each row, from operand `at` of so many classes and perhaps
+ * operand `normaliser`; false: a target is outside [0, classes). */
+static bool weigh(wg_call *c, int at, int64_t classes, int normaliser, int64_t *target,
+                  double *weight)
 {
     const wg_cross_entropy_attrs *a = c->node->attrs;
     int64_t rows = wg_value_count(c->node->in[at]), kept = 0;
@@ -26,18 +32,16 @@ static bool weigh(wg_call *c, int at, int64_t classes, const float *normaliser, 
             return false;
         }
     }
-    float divisor = normaliser ? *normaliser : (float)kept;
+    double divisor = normaliser < c->node->n_in ? operand(c, normaliser, 0) : (double)kept;
     if (a->reduction == WG_LOSS_MEAN && divisor != 0)
         for (int64_t i = 0; i < rows; i++)
             weight[i] = weight[i] != 0 ? weight[i] / divisor : 0; /* also if that is NaN */
     return true;
 }
 
-static const char *refuses_logits(const wg_node *n, wg_dtype dtype, int64_t classes)
+static const char *refuses_one_class(const wg_node *n, int64_t classes)
 {
     const wg_cross_entropy_attrs *a = n->attrs;
-    if (dtype != WG_F32)
-        return "not f32";
     return a->spread == WG_SMOOTH_OFF_TARGET && classes < 2 ? "one class" : NULL;
 }
 
@@ -52,27 +56,29 @@ static int logits_of(const wg_node *n)
 static const char *refuses_rows(const wg_node *n)
 {
     const wg_value *logits = n->in[logits_of(n)];
+    if (logits->dtype != WG_F32 && logits->dtype != WG_F64)
+        return "neither f32 nor f64";
     if (!wg_value_count(logits))
         return "an empty operand";
-    return refuses_logits(n, logits->dtype, logits->shape.dim[logits->shape.rank - 1]);
+    return refuses_one_class(n, logits->shape.dim[logits->shape.rank - 1]);
 }
 
-/* A target of 64 bits, a weight and a loss for each row. */
+/* A target of 64 bits, a weight and a loss for each row, of 8 bytes at most. */
 static size_t scratch_rows(const wg_node *n, int threads)
 {
     (void)threads;
-    return (size_t)wg_value_count(n->in[logits_of(n) + 1]) * (sizeof(int64_t) + 2 * sizeof(float));
+    return (size_t)wg_value_count(n->in[logits_of(n) + 1]) * (sizeof(int64_t) + 2 * sizeof(double));
 }
 
 /* What the kernel is to read, with its weights; false: a target is wrong. */
-static bool open_rows(wg_call *c, simd_row_losses *a, float **weights)
+static bool open_rows(wg_call *c, simd_row_losses *a, double **weights)
 {
     const wg_node *n = c->node;
     int at = logits_of(n);
     const wg_shape *s = &n->in[at]->shape;
     int64_t classes = s->dim[s->rank - 1], rows = wg_value_count(n->in[at + 1]);
     int64_t *target = c->scratch;
-    float *weight = (float *)(target + rows);
+    double *weight = (double *)(target + rows);
     wg_target_weights q = wg_target_weights_of(n->attrs, classes);
     *weights = weight;
     *a = (simd_row_losses){.x = c->in[at],
@@ -80,43 +86,50 @@ static bool open_rows(wg_call *c, simd_row_losses *a, float **weights)
                            .weights = weight,
                            .rows = rows,
                            .classes = classes,
-                           .on = (float)q.on,
-                           .off = (float)q.off,
+                           .on = q.on,
+                           .off = q.off,
                            .threads = c->threads};
-    return weigh(c, at + 1, classes, n->n_in > at + 2 ? c->in[at + 2] : NULL, target, weight);
+    return weigh(c, at + 1, classes, at + 2, target, weight);
+}
+
+static void run_kernel(const wg_call *c, const simd_row_losses *a)
+{
+    const simd_table *kernels = simd_kernels(c);
+    bool f64 = c->node->in[logits_of(c->node)]->dtype == WG_F64;
+    (f64 ? kernels->f64 : kernels->f32)->row_losses(a);
 }
 
 static void run_losses(wg_call *c)
 {
     const wg_cross_entropy_attrs *attrs = c->node->attrs;
-    float *y = c->out[0], *weights;
+    wg_dtype dtype = c->node->out[0]->dtype;
+    double *weights;
     simd_row_losses a;
     if (!open_rows(c, &a, &weights))
         return;
     bool each = attrs->reduction == WG_LOSS_NONE;
-    a.losses = each ? y : weights + a.rows;
-    simd_kernels(c)->row_losses(&a);
+    a.losses = each ? c->out[0] : weights + a.rows;
+    run_kernel(c, &a);
     if (each)
         return;
     double sum = 0;
     for (int64_t i = 0; i < a.rows; i++)
-        sum += a.losses[i];
-    *y = (float)sum;
+        sum += wgi_get_element(a.losses, dtype, i);
+    wgi_put_element(c->out[0], dtype, 0, sum);
 }
 
 static void run_gradients(wg_call *c)
 {
     const wg_cross_entropy_attrs *attrs = c->node->attrs;
-    const float *dy = c->in[0];
-    float *weights;
+    double *weights;
     simd_row_losses a;
     if (!open_rows(c, &a, &weights))
         return;
     for (int64_t i = 0; i < a.rows; i++)
         if (weights[i] != 0) /* dy of what is ignored may be anything */
-            weights[i] *= dy[attrs->reduction == WG_LOSS_NONE ? i : 0];
+            weights[i] *= operand(c, 0, attrs->reduction == WG_LOSS_NONE ? i : 0);
     a.dx = c->out[0];
-    simd_kernels(c)->row_losses(&a);
+    run_kernel(c, &a);
 }
 
 /* ---- logits of a linear layer ---------------------------------------------------------------- */
@@ -143,26 +156,28 @@ static int64_t classes_of(const wg_node *n)
 
 static const char *refuses(const wg_node *n)
 {
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
     if (!wg_value_count(n->in[0]) || !wg_value_count(n->in[1]))
         return "an empty operand";
-    return refuses_logits(n, n->in[0]->dtype, classes_of(n));
+    return refuses_one_class(n, classes_of(n));
 }
 
 /* A weight and a target of 64 bits for each row, and what a chunk needs. */
 static size_t scratch(const wg_node *n, int threads)
 {
     int64_t rows = rows_of(n), chunk = chunk_of(rows, classes_of(n));
-    return (size_t)rows * (sizeof(int64_t) + sizeof(float)) +
+    return (size_t)rows * (sizeof(int64_t) + sizeof(double)) +
            (size_t)simd_loss_scratch(chunk, n->in[1]->shape.dim[1], classes_of(n), threads) *
                sizeof(float);
 }
 
-static void run_rows(wg_call *c, const float *dy, const float *normaliser)
+static void run_rows(wg_call *c, const float *dy, int normaliser)
 {
     const wg_node *n = c->node;
     int64_t rows = rows_of(n);
     int64_t *target = c->scratch;
-    float *weight = (float *)(target + rows);
+    double *weight = (double *)(target + rows);
     bool failed = false;
     if (!weigh(c, 2, classes_of(n), normaliser, target, weight))
         return;
@@ -183,7 +198,7 @@ static void run_rows(wg_call *c, const float *dy, const float *normaliser)
         .on = (float)q.on,
         .off = (float)q.off,
         .threads = c->threads,
-        .scratch = weight + rows,
+        .scratch = (float *)(weight + rows),
         .failed = &failed,
     };
     simd_kernels(c)->linear_loss(&a);
@@ -193,12 +208,12 @@ static void run_rows(wg_call *c, const float *dy, const float *normaliser)
 
 static void run_loss(wg_call *c)
 {
-    run_rows(c, NULL, c->node->n_in > 3 ? c->in[3] : NULL);
+    run_rows(c, NULL, 3);
 }
 
 static void run_step(wg_call *c)
 {
-    run_rows(c, c->in[3], c->node->n_in > 4 ? c->in[4] : NULL);
+    run_rows(c, c->in[3], 4);
 }
 
 const simd_kernel wgi_simd_loss[] = {

@@ -544,8 +544,7 @@ typedef struct simd_spans {
     X(cast, simd_cast)                                                                             \
     X(dropout, simd_dropout)                                                                       \
     X(embedding_grad, simd_embedding)                                                              \
-    X(linear_loss, simd_loss)                                                                      \
-    X(row_losses, simd_row_losses)
+    X(linear_loss, simd_loss)
 
 /* Of float/: for f32 and for f64 */
 #define SIMD_FLOAT_KERNELS(X)                                                                      \
@@ -561,6 +560,7 @@ typedef struct simd_spans {
     X(product, simd_product)                                                                       \
     X(reduce, simd_reduce)                                                                         \
     X(reduce_axes, simd_reduce_axes)                                                               \
+    X(row_losses, simd_row_losses)                                                                 \
     X(sgd, simd_sgd)                                                                               \
     X(softmax, simd_softmax)
 

@@ -1,5 +1,5 @@
-/* Cross-entropy of rows of logits; and of a linear layer's logits, without ever holding all of
- * them: rows go in chunks through
+/* Cross-entropy of a linear layer's logits, without ever holding all of them: rows go in chunks
+ * through
  *
  *     L = X W',  loss = sum over rows of w_row H(q_row, softmax(L)),  G = w (softmax(L) - q)
  *     dX = scale G W,  dW += scale G' X
@@ -8,82 +8,11 @@
  * weight (0 if ignored).  The bits of our own product do not depend on the number of threads; where
  * others multiply, the three products are divided into blocks of the result by their sizes alone,
  * and each block is computed by one thread. */
-#include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/gemm.h"
+#include "backends/simd/kernels/row_loss.h"
 #include "backends/simd/kernels/team.h"
 
 #include <math.h>
-
-/* The loss of a row of logits x; g, which may be x, becomes its gradient times `scale`, unless it
- * is not `wanted`.  `on` is q at the target, `off` elsewhere; they sum to 1:
- * H = lse - on x_t - off (sum x - x_t).  Of the n numbers the first `classes` count; others are
- * -inf. */
-SIMD_INLINE float filled_loss(const float *x, float *g, bool wanted, int64_t n, int64_t classes,
-                              int64_t target, float on, float off, float scale)
-{
-    float top = -INFINITY, sum = 0, total = 0;
-#pragma omp simd reduction(max : top)
-    for (int64_t i = 0; i < n; i++)
-        top = x[i] > top ? x[i] : top;
-    top = top == -INFINITY ? 0 : top; /* as in softmax: no class is probable */
-    float at_target = x[target] - top;
-#pragma omp simd reduction(+ : sum, total)
-    for (int64_t i = 0; i < n; i++) {
-        float shifted = x[i] - top, e = simd_exp(shifted);
-        sum += e;
-        total += classes == n || i < classes ? shifted : 0;
-        if (wanted)
-            g[i] = e;
-    }
-    float log_sum = sum == 0 ? 0 : logf(sum), inverse = sum == 0 ? 0 : 1 / sum;
-    if (wanted) {
-        float p = g[target] * inverse;
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++)
-            g[i] = scale * (g[i] * inverse - off);
-        g[target] = scale * (p - on);
-    }
-    return log_sum - (on - off) * at_target - (off != 0 ? off * total : 0);
-}
-
-/* Fewer than a vector are filled up: number by number they would take three times as long. */
-SIMD_INLINE float loss_row(const float *x, float *g, bool wanted, int64_t n, int64_t target,
-                           float on, float off, float scale)
-{
-    enum { VECTOR = 16 };
-    float filled[VECTOR];
-    if (n >= VECTOR)
-        return filled_loss(x, g, wanted, n, n, target, on, off, scale);
-    for (int64_t i = 0; i < VECTOR; i++)
-        filled[i] = i < n ? x[i] : -INFINITY;
-    float loss = filled_loss(filled, filled, wanted, VECTOR, n, target, on, off, scale);
-    if (wanted)
-        memcpy(g, filled, (size_t)n * sizeof *g);
-    return loss;
-}
-
-/* ---- rows of logits -------------------------------------------------------------------------- */
-
-static void one_row(const void *args, int64_t r)
-{
-    const simd_row_losses *a = args;
-    int64_t n = a->classes, target = a->targets[r];
-    const float *x = a->x + r * n;
-    float weight = a->weights[r], loss = 0, *dx = a->dx ? a->dx + r * n : NULL;
-    if (weight != 0 && dx) /* NaN too: it must show */
-        loss = weight * loss_row(x, dx, true, n, target, a->on, a->off, weight);
-    else if (weight != 0)
-        loss = weight * loss_row(x, NULL, false, n, target, a->on, a->off, 0);
-    else if (dx)
-        memset(dx, 0, (size_t)n * sizeof *dx);
-    if (a->losses)
-        a->losses[r] = loss;
-}
-
-void SIMD(row_losses)(const simd_row_losses *a)
-{
-    simd_tasks(a->threads, a->rows, one_row, a);
-}
 
 /* ---- products of a linear layer -------------------------------------------------------------- */
 
@@ -236,7 +165,7 @@ static void one_loss(const void *args, int64_t r)
     const chunk *c = args;
     const simd_loss *a = c->a;
     int64_t v = a->classes, target = a->targets[c->first + r];
-    float weight = a->weights[c->first + r];
+    float weight = (float)a->weights[c->first + r];
     if (weight != 0) { /* NaN too: it must show */
         float *row = c->g + r * v;
         c->losses[r] =

@@ -1,4 +1,4 @@
-/* Cross-entropy of rows of logits, and of a linear layer's logits (loss.c). */
+/* Cross-entropy of rows of logits (float/row_losses.c), and of a linear layer's logits (loss.c). */
 #ifndef WG_BACKENDS_SIMD_KERNELS_LOSS_H
 #define WG_BACKENDS_SIMD_KERNELS_LOSS_H
 
@@ -12,12 +12,12 @@
  * `off` elsewhere, and sums to 1.  Every target lies in [0, classes) where its weight is not 0.  dx
  * may be x. */
 typedef struct simd_row_losses {
-    const float *x;
+    const void *x;
     const int64_t *targets; /* [rows] */
-    const float *weights;   /* [rows] */
-    float *losses, *dx;
+    const double *weights;  /* [rows] */
+    void *losses, *dx;
     int64_t rows, classes;
-    float on, off;
+    double on, off;
     int threads;
 } simd_row_losses;
 
@@ -71,7 +71,7 @@ static inline int64_t simd_loss_scratch(int64_t chunk, int64_t width, int64_t cl
 typedef struct simd_loss {
     const float *x, *w;
     const int64_t *targets; /* [rows] */
-    const float *weights;   /* [rows] */
+    const double *weights;  /* [rows] */
     float *loss, *dx, *dw;
     float scale; /* the cotangent of the loss */
     int64_t rows, width, classes, chunk;
