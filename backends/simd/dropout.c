@@ -10,10 +10,10 @@ static void run_dropout(wg_call *c)
                       .count = wg_value_count(c->node->out[0]),
                       .mask = wgi_mask_of(c->seed, c->step, (uint64_t)attrs->key, attrs->p),
                       .threads = c->threads};
-    simd_kernels(c)->dropout(&a);
+    simd_floats(c)->dropout(&a);
 }
 
 const simd_kernel wgi_simd_dropout[] = {
-    {&wg_op_dropout, "mask", wgi_simd_refuses_other_than_f32, NULL, run_dropout},
+    {&wg_op_dropout, "mask", wgi_simd_refuses_other_floats, NULL, run_dropout},
     {.op = NULL},
 };

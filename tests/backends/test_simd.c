@@ -18,7 +18,7 @@ static void every_set_drops_by_the_same_mask(void **state)
             float *y = room(n);
             simd_dropout a = {.x = x, .y = y, .count = n, .threads = 2};
             a.mask = wgi_mask_of(k, UINT64_C(1) << 40, 3, 0.3);
-            s.table[t]->dropout(&a);
+            floats_of(s.table[t])->dropout(&a);
             for (int64_t i = 0; i < n; i++, compared++) {
                 uint16_t number[WG_MASK_NUMBERS];
                 wgi_mask_block(&a.mask, (uint64_t)i / WG_MASK_NUMBERS, number);
@@ -59,8 +59,9 @@ static void rows_take_their_part_of_the_mask(void **state)
                            .eps = 1e-5f,
                            .threads = 1};
             s.table[t]->layernorm_forward(&a);
-            s.table[t]->dropout(
-                &(simd_dropout){.x = x, .y = dropped, .count = n, .mask = mask, .threads = 1});
+            floats_of(s.table[t])
+                ->dropout(
+                    &(simd_dropout){.x = x, .y = dropped, .count = n, .mask = mask, .threads = 1});
             for (int64_t r = 0; r < rows; r++) {
                 double m = 0, v = 0;
                 for (int64_t i = r * width; i < (r + 1) * width; i++) {
@@ -100,8 +101,8 @@ static void columns_add_up(void **state)
                 int64_t size = simd_column_blocks(rows) * width;
                 float *scratch = room(size);
                 y[t][two] = room(width);
-                floats_of(s.table[t])->column_sum(
-                    &(simd_columns){x, y[t][two], rows, width, two + 1, scratch});
+                floats_of(s.table[t])
+                    ->column_sum(&(simd_columns){x, y[t][two], rows, width, two + 1, scratch});
                 free_room(scratch, size);
                 assert_memory_equal(y[t][two], y[t][0], (size_t)width * sizeof(float));
             }
@@ -284,19 +285,20 @@ static void every_set_takes_the_same_steps(void **state)
                 tensor[k] = (simd_adam_tensor){p[k],      g[k],      m[k],      v[k],
                                                new[k][0], new[k][1], new[k][2], counts[k]};
             }
-            floats_of(s.table[t])->adam(&(simd_adam){.tensor = tensor,
-                                          .n_tensors = TENSORS,
-                                          .beta1 = 0.75f,
-                                          .beta2 = 0.5f,
-                                          .share1 = 0.25f,
-                                          .share2 = 0.5f,
-                                          .eps = 1e-3f,
-                                          .rate = 0.125f,
-                                          .root_scale = 1.5f,
-                                          .factor = 0.5f,
-                                          .shrink = decoupled ? 0.0625f : 0,
-                                          .decay = decoupled ? 0 : 0.25f,
-                                          .threads = 1 + t});
+            floats_of(s.table[t])
+                ->adam(&(simd_adam){.tensor = tensor,
+                                    .n_tensors = TENSORS,
+                                    .beta1 = 0.75f,
+                                    .beta2 = 0.5f,
+                                    .share1 = 0.25f,
+                                    .share2 = 0.5f,
+                                    .eps = 1e-3f,
+                                    .rate = 0.125f,
+                                    .root_scale = 1.5f,
+                                    .factor = 0.5f,
+                                    .shrink = decoupled ? 0.0625f : 0,
+                                    .decay = decoupled ? 0 : 0.25f,
+                                    .threads = 1 + t});
             for (int k = 0; k < TENSORS; k++) {
                 for (int64_t i = 0; i < counts[k]; i++) {
                     double x = (double)p[k][i],
@@ -337,7 +339,8 @@ static void every_set_finds_the_norm(void **state)
     }
     for (int t = 0; t < s.n_tables; t++) {
         for (int threads = 1; threads <= 3; threads++) {
-            floats_of(s.table[t])->norm(&(simd_spans){span, SPANS, partial, &y[t][threads - 1], threads});
+            floats_of(s.table[t])
+                ->norm(&(simd_spans){span, SPANS, partial, &y[t][threads - 1], threads});
             assert_memory_equal(&y[t][threads - 1], &y[t][0], sizeof(float));
         }
         check_that(fabs((double)y[t][0] / sqrt(sum) - 1) < 1e-7, "%s: %g", s.table[t]->isa,
@@ -370,7 +373,7 @@ static void nan_shows(void **state)
             assert_int_equal(isnan(y[j]) != 0, j == 17);
         simd_dropout a = {.x = x, .y = y, .count = ROWS * WIDTH, .threads = 2};
         a.mask = wgi_mask_of(1, 1, 1, 0);
-        s.table[t]->dropout(&a);
+        floats_of(s.table[t])->dropout(&a);
         for (int i = 0; i < ROWS * WIDTH; i++)
             assert_int_equal(isnan(y[i]) != 0, i == 33 * WIDTH + 17);
         free_room(y, ROWS * WIDTH);

@@ -405,8 +405,8 @@ typedef struct simd_cast {
 } simd_cast;
 
 typedef struct simd_dropout {
-    const float *x;
-    float *y;
+    const void *x;
+    void *y;
     int64_t count;
     wgi_mask mask;
     int threads;
@@ -542,7 +542,6 @@ typedef struct simd_spans {
     X(mean_pool, simd_mean_pool)                                                                   \
     X(mean_pool_grad, simd_mean_pool)                                                              \
     X(cast, simd_cast)                                                                             \
-    X(dropout, simd_dropout)                                                                       \
     X(embedding_grad, simd_embedding)                                                              \
     X(linear_loss, simd_loss)
 
@@ -554,6 +553,7 @@ typedef struct simd_spans {
     X(conv_forward, simd_conv)                                                                     \
     X(conv_grad_x, simd_conv)                                                                      \
     X(conv_grad_w, simd_conv)                                                                      \
+    X(dropout, simd_dropout)                                                                       \
     X(elementwise, simd_elementwise)                                                               \
     X(log_softmax, simd_softmax)                                                                   \
     X(norm, simd_spans)                                                                            \

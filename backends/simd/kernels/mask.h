@@ -172,8 +172,8 @@ static inline const uint16_t *simd_mask_range(const wgi_mask *m, uint64_t first,
 /* y = dropout(x), plus `add` unless that is NULL, over `count` elements of which the first is
  * element `first` of the tensor; without dropout the mask's keep is 0.  Drawing numbers keeps the
  * processor from looking ahead into memory by itself. */
-static inline void simd_drop(const wgi_mask *m, int64_t first, int64_t count, const float *x,
-                             const float *add, float *y)
+static inline void simd_drop(const wgi_mask *m, int64_t first, int64_t count, const real *x,
+                             const real *add, real *y)
 {
     if (!m->keep) {
         simd_ask_ahead(x, count);
@@ -183,7 +183,7 @@ static inline void simd_drop(const wgi_mask *m, int64_t first, int64_t count, co
         return;
     }
     int32_t keep = (int32_t)m->keep;
-    float scale = (float)m->scale;
+    real scale = (real)m->scale;
     int64_t skip = first % SIMD_MASK_GROUP; /* elements of a group that precede the first */
     for (int64_t i = -skip; i < count; i += SIMD_MASK_GROUP) {
         uint16_t number[SIMD_MASK_GROUP];
@@ -195,11 +195,11 @@ static inline void simd_drop(const wgi_mask *m, int64_t first, int64_t count, co
         if (add) {
 #pragma omp simd
             for (int64_t j = from; j < to; j++)
-                y[j] = add[j] + ((int32_t)number[j - i] < keep ? x[j] * scale : 0.0f);
+                y[j] = add[j] + ((int32_t)number[j - i] < keep ? x[j] * scale : 0);
         } else {
 #pragma omp simd
             for (int64_t j = from; j < to; j++)
-                y[j] = (int32_t)number[j - i] < keep ? x[j] * scale : 0.0f;
+                y[j] = (int32_t)number[j - i] < keep ? x[j] * scale : 0;
         }
     }
 }
