@@ -559,8 +559,8 @@ typedef struct simd_compare {
     int threads;
 } simd_compare;
 
-/* y[i] = condition[i] ? a[i] : b[i], elements of 4 bytes, each broadcast as rows says; y may be a or
- * b. */
+/* y[i] = condition[i] ? a[i] : b[i], elements of 4 bytes, each broadcast as rows says; y may be a
+ * or b. */
 typedef struct simd_where {
     const uint8_t *condition;
     const void *a, *b;
