@@ -62,7 +62,8 @@ static int64_t permuted(wg_dtype dtype, wg_shape shape, wg_axes order, const cha
 static void matrices_are_transposed(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {1, 3, 7, 8, 9, 15, 16, 17, 33, 64, 65, 79, 100, 143, 1030};
+    static const int64_t sizes[] = {1,  3,  7,  8,  9,   15,  16,   17,
+                                    33, 64, 65, 79, 100, 143, 1024, 1030};
     int64_t n = 0;
     for (int i = 0; i < WG_COUNT(sizes); i++)
         for (int j = 0; j < WG_COUNT(sizes); j++) {

@@ -10,7 +10,8 @@
 enum {
     TILE = 64, /* rows and columns */
     TILE_NUMBERS = TILE * TILE,
-    LINE = 16 /* numbers of a cache line: at least SIMD_STEP */
+    LINE = 16,     /* numbers of a cache line: at least SIMD_STEP */
+    CROWDED = 1024 /* a step of so many numbers leads to the same set of the first cache */
 };
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
@@ -57,20 +58,47 @@ static inline int64_t square_at(int64_t i, int64_t size)
     return i + SIMD_STEP < size ? i : size - SIMD_STEP;
 }
 
-/* Neither side is shorter than a square.  A step that is a power of two puts all rows of a tile
- * into a few sets of the cache, which hold no more than 8 or 12 lines each.  So lines that have
- * been begun are finished soon: those of x, LINE numbers, by the next square, and few rows of y are
- * written at a time, each from its beginning to its end. */
-static void transpose_squares(const float *x, int64_t x_step, float *y, int64_t y_step,
-                              int64_t rows, int64_t columns)
+/* Neither side is shorter than a square; most often, columns is the constant LINE. */
+SIMD_INLINE void transpose_squares(const float *x, int64_t x_step, float *y, int64_t y_step,
+                                   int64_t rows, int64_t columns)
 {
-    for (int64_t line = 0; line < columns; line += LINE)
-        for (int64_t i = 0; i < rows; i += SIMD_STEP)
-            for (int64_t j = line; j < line + LINE && j < columns; j += SIMD_STEP) {
-                int64_t row = square_at(i, rows), column = square_at(j, columns);
-                simd_transpose_square(x + row * x_step + column, x_step, y + column * y_step + row,
-                                      y_step);
-            }
+    for (int64_t i = 0; i < rows; i += SIMD_STEP)
+        for (int64_t j = 0; j < columns; j += SIMD_STEP) {
+            int64_t row = square_at(i, rows), column = square_at(j, columns);
+            simd_transpose_square(x + row * x_step + column, x_step, y + column * y_step + row,
+                                  y_step);
+        }
+}
+
+/* `count` rows of y, which lie one after the other in x. */
+static void copy_rows(const float *x, float *y, int64_t y_step, int64_t count, int64_t size)
+{
+    for (int64_t k = 0; k < count; k++)
+        for (int64_t i = 0; i < size; i += SIMD_STEP) {
+            int64_t at = square_at(i, size);
+            *(simd_group *)(y + k * y_step + at) = *(const simd_group *)(x + k * size + at);
+        }
+}
+
+/* By LINE columns, which are whole cache lines of x and few rows of y.  Where the rows of y crowd a
+ * few sets of the cache, which hold 8 or 12 lines each, lines that one square has begun would be
+ * lost before the next goes on with them: there rows are made in a strip, and copied whole. */
+static void transpose_lines(const float *x, int64_t x_step, float *y, int64_t y_step, int64_t rows,
+                            int64_t columns)
+{
+    float strip[TILE_NUMBERS];
+    bool crowded = y_step % CROWDED == 0;
+    for (int64_t line = 0; line < columns; line += LINE) {
+        int64_t j = square_at(line, columns), n = columns - j < LINE ? columns - j : LINE;
+        float *to = crowded ? strip : y + j * y_step;
+        int64_t step = crowded ? rows : y_step;
+        if (n == LINE)
+            transpose_squares(x + j, x_step, to, step, rows, LINE);
+        else
+            transpose_squares(x + j, x_step, to, step, rows, n);
+        if (crowded)
+            copy_rows(strip, y + j * y_step, y_step, n, rows);
+    }
 }
 
 /* The inner loop is along the shorter side, whose steps are the long ones on one side at most. */
@@ -103,8 +131,8 @@ static void permute_tile(const void *args, int64_t tile)
         matrix /= a->size[k];
     }
     bool squares = rows >= SIMD_STEP && columns >= SIMD_STEP;
-    (squares ? transpose_squares : transpose_numbers)(a->x + from, a->x_step, a->y + to, a->y_step,
-                                                      rows, columns);
+    (squares ? transpose_lines : transpose_numbers)(a->x + from, a->x_step, a->y + to, a->y_step,
+                                                    rows, columns);
 }
 
 void SIMD(permute)(const simd_permute *a)
