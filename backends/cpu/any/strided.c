@@ -24,18 +24,30 @@ cpu_walk wgi_cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape
     return w;
 }
 
-/* A row that is one number is read once, and filled in vectors if it is dense. */
 #define COPY_ROW(type)                                                                             \
     {                                                                                              \
         type *y = (type *)to + y0;                                                                 \
-        const type *x = (const type *)from + x0, one = *x;                                         \
-        if (from_step == 0 && to_step == 1) {                                                      \
-            _Pragma("omp simd") for (int64_t j = 0; j < size; j++) y[j] = one;                     \
-        } else {                                                                                   \
-            for (int64_t j = 0; j < size; j++)                                                     \
-                y[j * to_step] = x[j * from_step];                                                 \
-        }                                                                                          \
+        const type *x = (const type *)from + x0;                                                   \
+        for (int64_t j = 0; j < size; j++)                                                         \
+            y[j * to_step] = x[j * from_step];                                                     \
     }
+
+#define FILL_ROW(type)                                                                             \
+    {                                                                                              \
+        type *y = (type *)to + y0, x = ((const type *)from)[x0];                                   \
+        _Pragma("omp simd") for (int64_t j = 0; j < size; j++) y[j] = x;                           \
+    }
+
+/* A dense row that is one number. */
+static void fill_row(size_t bytes, int64_t size, void *to, int64_t y0, const void *from, int64_t x0)
+{
+    switch (bytes) {
+    case 1: FILL_ROW(uint8_t) break;
+    case 2: FILL_ROW(uint16_t) break;
+    case 4: FILL_ROW(uint32_t) break;
+    default: FILL_ROW(uint64_t) break;
+    }
+}
 
 static void copy_row(size_t bytes, int64_t size, void *to, int64_t y0, int64_t to_step,
                      const void *from, int64_t x0, int64_t from_step)
@@ -43,6 +55,8 @@ static void copy_row(size_t bytes, int64_t size, void *to, int64_t y0, int64_t t
     if (to_step == 1 && from_step == 1)
         memcpy((char *)to + y0 * (int64_t)bytes, (const char *)from + x0 * (int64_t)bytes,
                (size_t)size * bytes);
+    else if (to_step == 1 && from_step == 0)
+        fill_row(bytes, size, to, y0, from, x0);
     else if (bytes == 8)
         COPY_ROW(uint64_t)
     else if (bytes == 4)
@@ -101,7 +115,7 @@ static bool block_transpose(wgi_axes *a, wgi_axes *blocked)
     int dense = 1;
     while (dense < a->rank && a->from[dense] != 1)
         dense++;
-    if (a->from[0] == 1 || dense >= a->rank || a->size[0] < BLOCK)
+    if (a->from[0] == 0 || a->from[0] == 1 || dense >= a->rank || a->size[0] < BLOCK)
         return false;
     wgi_axes b = {.rank = 3,
                   .size = {BLOCK, a->size[dense], a->size[0] / BLOCK},
