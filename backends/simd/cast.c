@@ -1,4 +1,4 @@
-/* Casts between f32 and bf16 or f16. */
+/* Casts between f32 and the other floats, and of integers and bool. */
 
 #include "backends/simd/internal.h"
 
@@ -6,10 +6,15 @@ static const struct {
     wg_dtype from, to;
     simd_conversion how;
 } conversions[] = {
-    {WG_BF16, WG_F32, SIMD_BF16_TO_F32},
-    {WG_F32, WG_BF16, SIMD_BF16_FROM_F32},
-    {WG_F16, WG_F32, SIMD_F16_TO_F32},
-    {WG_F32, WG_F16, SIMD_F16_FROM_F32},
+    {WG_BF16, WG_F32, SIMD_BF16_TO_F32}, {WG_F32, WG_BF16, SIMD_BF16_FROM_F32},
+    {WG_F16, WG_F32, SIMD_F16_TO_F32},   {WG_F32, WG_F16, SIMD_F16_FROM_F32},
+    {WG_BOOL, WG_F32, SIMD_BYTE_TO_F32}, {WG_U8, WG_F32, SIMD_BYTE_TO_F32},
+    {WG_BOOL, WG_F64, SIMD_BYTE_TO_F64}, {WG_U8, WG_F64, SIMD_BYTE_TO_F64},
+    {WG_I32, WG_F32, SIMD_I32_TO_F32},   {WG_I32, WG_F64, SIMD_I32_TO_F64},
+    {WG_I64, WG_F32, SIMD_I64_TO_F32},   {WG_F32, WG_F64, SIMD_F32_TO_F64},
+    {WG_F64, WG_F32, SIMD_F64_TO_F32},   {WG_F32, WG_I32, SIMD_F32_TO_I32},
+    {WG_F32, WG_BOOL, SIMD_F32_TO_BOOL}, {WG_I32, WG_I64, SIMD_I32_TO_I64},
+    {WG_I64, WG_I32, SIMD_I64_TO_I32},
 };
 
 /* Which of the conversions; WG_COUNT(conversions): none. */
@@ -24,7 +29,7 @@ static int conversion_of(const wg_node *n)
 
 static const char *refuses(const wg_node *n)
 {
-    return conversion_of(n) < WG_COUNT(conversions) ? NULL : "not between f32 and 16 bits";
+    return conversion_of(n) < WG_COUNT(conversions) ? NULL : "no loop for these dtypes";
 }
 
 static void run(wg_call *c)
@@ -38,6 +43,6 @@ static void run(wg_call *c)
 }
 
 const simd_kernel wgi_simd_cast[] = {
-    {&wg_op_cast, "16 bits", refuses, NULL, run},
+    {&wg_op_cast, "conversion", refuses, NULL, run},
     {.op = NULL},
 };

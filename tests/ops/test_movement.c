@@ -91,6 +91,23 @@ static int python_slice(int64_t size, int64_t start, int64_t stop, int64_t step,
     return count;
 }
 
+/* Rows that are one number, as wide as vectors and their ends. */
+static void last_axes_are_expanded(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {1, 2, 3, 15, 16, 17, 64, 131};
+    for (wg_dtype d = WG_F32; d < WG_DTYPE_COUNT; d++)
+        for (int k = 0; k < WG_COUNT(widths); k++) {
+            trial t = trial_new();
+            wg_value *x = trial_input(&t, d, WG_SHAPE(5, 7, 1));
+            wg_value *y = wg_expand(x, WG_SHAPE(2, 5, 7, widths[k]));
+            trial_run(&t, &y, 1, 2);
+            for (int64_t i = 0; i < 2 * 35 * widths[k]; i++)
+                trial_expect(&t, "expand", y, i, trial_data(&t, x)[i / widths[k] % 35]);
+            trial_end(&t, 2 * 35 * widths[k]);
+        }
+}
+
 static void slice_is_python_s(void **state)
 {
     (void)state;
@@ -330,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reshape_permute_and_expand_are_their_index_maps),
         cmocka_unit_test(long_transposes_are_exact),
+        cmocka_unit_test(last_axes_are_expanded),
         cmocka_unit_test(slice_is_python_s),
         cmocka_unit_test(split_and_concat_are_inverse),
         cmocka_unit_test(an_op_and_its_inverse_give_the_operand),

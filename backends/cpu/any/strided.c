@@ -1,5 +1,6 @@
 #include "backends/cpu/any/strided.h"
 #include "graph/element.h"
+#include "backends/axes.h"
 #include "backends/cpu/kernel.h"
 #include "graph/ids.h"
 #include "wengert/ops/index.h"
@@ -23,36 +24,6 @@ cpu_walk wgi_cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape
     return w;
 }
 
-/* The axes of a copy, from the last: those of size 1 are left out, and neighbours along which
- * both sides go on as one are merged, so that the innermost loop is as long as it can be. */
-typedef struct axes {
-    int rank;
-    int64_t size[WG_MAX_RANK + 1], to[WG_MAX_RANK + 1], from[WG_MAX_RANK + 1];
-} axes;
-
-static axes merged(const wg_shape *s, const cpu_walk *to, const cpu_walk *from)
-{
-    axes a = {0};
-    for (int i = s->rank - 1; i >= 0; i--) {
-        int k = a.rank - 1;
-        if (s->dim[i] == 1)
-            continue;
-        if (k >= 0 && to->stride[i] == a.to[k] * a.size[k] &&
-            from->stride[i] == a.from[k] * a.size[k]) {
-            a.size[k] *= s->dim[i];
-        } else {
-            a.size[a.rank] = s->dim[i];
-            a.to[a.rank] = to->stride[i];
-            a.from[a.rank++] = from->stride[i];
-        }
-    }
-    if (a.rank == 0) { /* one element */
-        a.rank = 1;
-        a.size[0] = a.to[0] = a.from[0] = 1;
-    }
-    return a;
-}
-
 #define COPY_ROW(type)                                                                             \
     {                                                                                              \
         type *y = (type *)to + y0;                                                                 \
@@ -61,12 +32,31 @@ static axes merged(const wg_shape *s, const cpu_walk *to, const cpu_walk *from)
             y[j * to_step] = x[j * from_step];                                                     \
     }
 
+#define FILL_ROW(type)                                                                             \
+    {                                                                                              \
+        type *y = (type *)to + y0, x = ((const type *)from)[x0];                                   \
+        _Pragma("omp simd") for (int64_t j = 0; j < size; j++) y[j] = x;                           \
+    }
+
+/* A dense row that is one number. */
+static void fill_row(size_t bytes, int64_t size, void *to, int64_t y0, const void *from, int64_t x0)
+{
+    switch (bytes) {
+    case 1: FILL_ROW(uint8_t) break;
+    case 2: FILL_ROW(uint16_t) break;
+    case 4: FILL_ROW(uint32_t) break;
+    default: FILL_ROW(uint64_t) break;
+    }
+}
+
 static void copy_row(size_t bytes, int64_t size, void *to, int64_t y0, int64_t to_step,
                      const void *from, int64_t x0, int64_t from_step)
 {
     if (to_step == 1 && from_step == 1)
         memcpy((char *)to + y0 * (int64_t)bytes, (const char *)from + x0 * (int64_t)bytes,
                (size_t)size * bytes);
+    else if (to_step == 1 && from_step == 0)
+        fill_row(bytes, size, to, y0, from, x0);
     else if (bytes == 8)
         COPY_ROW(uint64_t)
     else if (bytes == 4)
@@ -83,14 +73,14 @@ typedef struct copy {
     void *to;
     const void *from;
     int64_t to_start, from_start;
-    const axes *axes;
+    const wgi_axes *axes;
 } copy;
 
 static void copy_rows(const wg_call *c, const void *loop, int64_t first, int64_t end)
 {
     (void)c;
     const copy *k = loop;
-    const axes *a = k->axes;
+    const wgi_axes *a = k->axes;
     for (int64_t row = first; row < end; row++) {
         int64_t y0 = k->to_start, x0 = k->from_start, rest = row;
         for (int i = 1; i < a->rank; i++) {
@@ -104,7 +94,7 @@ static void copy_rows(const wg_call *c, const void *loop, int64_t first, int64_t
 
 static void copy_axes(const wg_call *c, const copy *k)
 {
-    const axes *a = k->axes;
+    const wgi_axes *a = k->axes;
     int64_t rows = 1;
     for (int i = 1; i < a->rank; i++)
         rows *= a->size[i];
@@ -120,17 +110,17 @@ enum {
  * after one block, so that each cache line read serves several rows.  The axes of that part of
  * the copy go to *blocked; what axis 0 has beyond whole blocks stays in *a.  false: nothing to
  * gain. */
-static bool block_transpose(axes *a, axes *blocked)
+static bool block_transpose(wgi_axes *a, wgi_axes *blocked)
 {
     int dense = 1;
     while (dense < a->rank && a->from[dense] != 1)
         dense++;
-    if (a->from[0] == 1 || dense >= a->rank || a->size[0] < BLOCK)
+    if (a->from[0] == 0 || a->from[0] == 1 || dense >= a->rank || a->size[0] < BLOCK)
         return false;
-    axes b = {.rank = 3,
-              .size = {BLOCK, a->size[dense], a->size[0] / BLOCK},
-              .to = {a->to[0], a->to[dense], BLOCK * a->to[0]},
-              .from = {a->from[0], a->from[dense], BLOCK * a->from[0]}};
+    wgi_axes b = {.rank = 3,
+                  .size = {BLOCK, a->size[dense], a->size[0] / BLOCK},
+                  .to = {a->to[0], a->to[dense], BLOCK * a->to[0]},
+                  .from = {a->from[0], a->from[dense], BLOCK * a->from[0]}};
     for (int i = 1; i < a->rank; i++)
         if (i != dense) {
             b.size[b.rank] = a->size[i];
@@ -147,7 +137,7 @@ void wgi_cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void 
 {
     if (wg_shape_count(shape) == 0)
         return;
-    axes a = merged(shape, &to_walk, &from_walk), blocked;
+    wgi_axes a = wgi_axes_merged(shape, to_walk.stride, from_walk.stride), blocked;
     copy k = {wg_dtype_size(dtype), to, from, to_walk.start, from_walk.start, &blocked};
     if (block_transpose(&a, &blocked)) {
         copy_axes(c, &k);

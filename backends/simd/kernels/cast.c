@@ -1,6 +1,8 @@
-/* Between f32 and the floats of 16 bits: loops over the conversions of wengert/graph/half.h.  f16
- * is converted by the processor where it has instructions for that (F16C, AVX-512); they give the
- * same bits, in any floating-point mode. */
+/* Between dtypes, bit for bit as the reference converts (graph/element.h).
+ *
+ * Those of 16 bits are loops over the conversions of wengert/graph/half.h.  f16 is converted by the
+ * processor where it has instructions for that (F16C, AVX-512); they give the same bits, in any
+ * floating-point mode. */
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
 #include "wengert/graph/half.h"
@@ -80,14 +82,53 @@ static void f16_from_f32(const void *from, void *to, int64_t n)
         y[i] = wg_f16_from_f32(x[i]);
 }
 
+#define LOOP(name, from, to, formula)                                                              \
+    static void name(const void *numbers, void *results, int64_t n)                                \
+    {                                                                                              \
+        const from *x = numbers;                                                                   \
+        to *y = results;                                                                           \
+        _Pragma("omp simd") for (int64_t i = 0; i < n; i++) y[i] = (to)(formula);                  \
+    }
+
+/* Clamped before it is cast, which would be undefined beyond the limits; the largest float below
+ * 2^31 is 2^31 - 128. */
+static inline int32_t i32_of(float x)
+{
+    float above = x > -0x1p31f ? x : -0x1p31f, within = above < 0x1p31f ? above : 0x1.fffffep30f;
+    int32_t y = above < 0x1p31f ? (int32_t)within : INT32_MAX;
+    return x == x ? y : 0;
+}
+
+static inline int32_t i32_of_i64(int64_t x)
+{
+    int64_t above = x > INT32_MIN ? x : INT32_MIN;
+    return (int32_t)(above < INT32_MAX ? above : INT32_MAX);
+}
+
+LOOP(byte_to_f32, uint8_t, float, x[i])
+LOOP(byte_to_f64, uint8_t, double, x[i])
+LOOP(i32_to_f32, int32_t, float, x[i])
+LOOP(i32_to_f64, int32_t, double, x[i])
+LOOP(i64_to_f32, int64_t, float, (double)x[i])
+LOOP(f32_to_f64, float, double, x[i])
+LOOP(f64_to_f32, double, float, x[i])
+LOOP(f32_to_i32, float, int32_t, i32_of(x[i]))
+LOOP(f32_to_bool, float, uint8_t, x[i] != 0.0f)
+LOOP(i32_to_i64, int32_t, int64_t, x[i])
+LOOP(i64_to_i32, int64_t, int32_t, i32_of_i64(x[i]))
+
 static const struct {
     void (*run)(const void *x, void *y, int64_t n);
     size_t from, to; /* bytes of an element */
 } conversions[] = {
-    [SIMD_BF16_TO_F32] = {bf16_to_f32, 2, 4},
-    [SIMD_BF16_FROM_F32] = {bf16_from_f32, 4, 2},
-    [SIMD_F16_TO_F32] = {f16_to_f32, 2, 4},
-    [SIMD_F16_FROM_F32] = {f16_from_f32, 4, 2},
+    [SIMD_BF16_TO_F32] = {bf16_to_f32, 2, 4}, [SIMD_BF16_FROM_F32] = {bf16_from_f32, 4, 2},
+    [SIMD_F16_TO_F32] = {f16_to_f32, 2, 4},   [SIMD_F16_FROM_F32] = {f16_from_f32, 4, 2},
+    [SIMD_BYTE_TO_F32] = {byte_to_f32, 1, 4}, [SIMD_BYTE_TO_F64] = {byte_to_f64, 1, 8},
+    [SIMD_I32_TO_F32] = {i32_to_f32, 4, 4},   [SIMD_I32_TO_F64] = {i32_to_f64, 4, 8},
+    [SIMD_I64_TO_F32] = {i64_to_f32, 8, 4},   [SIMD_F32_TO_F64] = {f32_to_f64, 4, 8},
+    [SIMD_F64_TO_F32] = {f64_to_f32, 8, 4},   [SIMD_F32_TO_I32] = {f32_to_i32, 4, 4},
+    [SIMD_F32_TO_BOOL] = {f32_to_bool, 4, 1}, [SIMD_I32_TO_I64] = {i32_to_i64, 4, 8},
+    [SIMD_I64_TO_I32] = {i64_to_i32, 8, 4},
 };
 
 static void cast_block(const void *args, int64_t block)

@@ -393,7 +393,18 @@ typedef enum simd_conversion {
     SIMD_BF16_TO_F32,
     SIMD_BF16_FROM_F32,
     SIMD_F16_TO_F32,
-    SIMD_F16_FROM_F32
+    SIMD_F16_FROM_F32,
+    SIMD_BYTE_TO_F32, /* bool or u8 */
+    SIMD_BYTE_TO_F64,
+    SIMD_I32_TO_F32,
+    SIMD_I32_TO_F64,
+    SIMD_I64_TO_F32, /* by way of f64, as the reference does it */
+    SIMD_F32_TO_F64,
+    SIMD_F64_TO_F32,
+    SIMD_F32_TO_I32, /* NaN becomes 0, what does not fit the nearest limit */
+    SIMD_F32_TO_BOOL,
+    SIMD_I32_TO_I64,
+    SIMD_I64_TO_I32 /* what does not fit becomes the nearest limit */
 } simd_conversion;
 
 typedef struct simd_cast {
@@ -514,6 +525,47 @@ typedef struct simd_spans {
     int threads;
 } simd_spans;
 
+/* `matrices` transposes y[j, i] = x[i, j], i < rows, j < columns, of elements of 4 bytes: rows of x
+ * are x_step apart, those of y y_step.  The matrices are counted by axes, from the last.  See
+ * permute.c. */
+typedef struct simd_permute {
+    const float *x;
+    float *y;
+    int64_t rows, columns, x_step, y_step;
+    int64_t matrices;
+    int rank;
+    int64_t size[WG_MAX_RANK], x_stride[WG_MAX_RANK], y_stride[WG_MAX_RANK];
+    int threads;
+} simd_permute;
+
+/* y[i] = whether a[i] and b[i] are so, each broadcast as rows says; see choose.c. */
+typedef enum simd_comparison {
+    SIMD_EQUAL,
+    SIMD_NOT_EQUAL,
+    SIMD_LESS,
+    SIMD_LESS_EQUAL,
+    SIMD_GREATER,
+    SIMD_GREATER_EQUAL
+} simd_comparison;
+
+typedef struct simd_compare {
+    const float *a, *b;
+    uint8_t *y; /* 0 or 1 */
+    simd_comparison how;
+    const wgi_rows *rows;
+    int threads;
+} simd_compare;
+
+/* y[i] = condition[i] ? a[i] : b[i], elements of 4 bytes, each broadcast as rows says; y may be a
+ * or b. */
+typedef struct simd_where {
+    const uint8_t *condition;
+    const void *a, *b;
+    void *y;
+    const wgi_rows *rows;
+    int threads;
+} simd_where;
+
 #define SIMD_INT8_KERNELS(X)                                                                       \
     X(quantize, simd_quantize)                                                                     \
     X(int8_linear, simd_int8)                                                                      \
@@ -543,7 +595,10 @@ typedef struct simd_spans {
     X(mean_pool_grad, simd_mean_pool)                                                              \
     X(cast, simd_cast)                                                                             \
     X(embedding_grad, simd_embedding)                                                              \
-    X(linear_loss, simd_loss)
+    X(linear_loss, simd_loss)                                                                      \
+    X(permute, simd_permute)                                                                       \
+    X(compare, simd_compare)                                                                       \
+    X(where, simd_where)
 
 /* Of float/: for f32 and for f64 */
 #define SIMD_FLOAT_KERNELS(X)                                                                      \

@@ -1,4 +1,4 @@
-/* Transposing squares of numbers in registers, for packing. */
+/* Transposing squares of numbers in registers, for packing and permutations. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_TRANSPOSE_H
 #define WG_BACKENDS_SIMD_KERNELS_TRANSPOSE_H
 
@@ -55,6 +55,8 @@ typedef float simd_group __attribute__((vector_size(32), aligned(4), may_alias))
 #define SIMD_HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
 #define SIMD_LOW_HALVES(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
 #define SIMD_HIGH_HALVES(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define SIMD_LOW_LANES(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define SIMD_HIGH_LANES(a, b) __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
 #else
 enum { SIMD_STEP = 4 };
 typedef simd_four simd_group;
@@ -75,17 +77,46 @@ SIMD_INLINE void simd_put(simd_group x, float *to, int64_t width)
 #endif
 }
 
-/* Rows of x, ld apart, become columns of `to`, which has `width` numbers in a row. */
-SIMD_INLINE void simd_transpose(const float *x, int64_t ld, float *to, int64_t width)
+/* Four rows of x, ld apart, are SIMD_STEP / 4 squares beside one another: column[i] gets column i
+ * of each. */
+SIMD_INLINE void simd_transpose_rows(const float *x, int64_t ld, simd_group column[4])
 {
     simd_group a = *(const simd_group *)x, b = *(const simd_group *)(x + ld);
     simd_group c = *(const simd_group *)(x + 2 * ld), d = *(const simd_group *)(x + 3 * ld);
     simd_group low_ab = SIMD_LOW_PAIRS(a, b), high_ab = SIMD_HIGH_PAIRS(a, b);
     simd_group low_cd = SIMD_LOW_PAIRS(c, d), high_cd = SIMD_HIGH_PAIRS(c, d);
-    simd_put(SIMD_LOW_HALVES(low_ab, low_cd), to, width);
-    simd_put(SIMD_HIGH_HALVES(low_ab, low_cd), to + width, width);
-    simd_put(SIMD_LOW_HALVES(high_ab, high_cd), to + 2 * width, width);
-    simd_put(SIMD_HIGH_HALVES(high_ab, high_cd), to + 3 * width, width);
+    column[0] = SIMD_LOW_HALVES(low_ab, low_cd);
+    column[1] = SIMD_HIGH_HALVES(low_ab, low_cd);
+    column[2] = SIMD_LOW_HALVES(high_ab, high_cd);
+    column[3] = SIMD_HIGH_HALVES(high_ab, high_cd);
+}
+
+/* Rows of x, ld apart, become columns of `to`, which has `width` numbers in a row. */
+SIMD_INLINE void simd_transpose(const float *x, int64_t ld, float *to, int64_t width)
+{
+    simd_group column[4];
+    simd_transpose_rows(x, ld, column);
+    SIMD_UNROLLED
+    for (int i = 0; i < 4; i++)
+        simd_put(column[i], to + i * width, width);
+}
+
+/* SIMD_STEP rows of x, ld apart, become as many columns of `to`, whose rows are `width` apart. */
+SIMD_INLINE void simd_transpose_square(const float *x, int64_t ld, float *to, int64_t width)
+{
+    simd_group column[SIMD_STEP];
+    SIMD_UNROLLED
+    for (int i = 0; i < SIMD_STEP; i += 4)
+        simd_transpose_rows(x + i * ld, ld, column + i);
+    SIMD_UNROLLED
+    for (int i = 0; i < 4; i++) {
+#if defined(__AVX2__)
+        *(simd_group *)(to + i * width) = SIMD_LOW_LANES(column[i], column[i + 4]);
+        *(simd_group *)(to + (i + 4) * width) = SIMD_HIGH_LANES(column[i], column[i + 4]);
+#else
+        *(simd_group *)(to + i * width) = column[i];
+#endif
+    }
 }
 
 #endif
