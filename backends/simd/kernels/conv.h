@@ -50,6 +50,18 @@ static inline int64_t simd_conv_divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+static inline bool simd_window_is_plain(const simd_window *w)
+{
+    return w->kernel == 1 && w->stride == 1 && w->padding == 0;
+}
+
+/* Each window is a number of x. */
+static inline bool simd_conv_is_plain(const simd_conv *a)
+{
+    return simd_window_is_plain(&a->d) && simd_window_is_plain(&a->h) &&
+           simd_window_is_plain(&a->w);
+}
+
 static inline simd_conv_plan simd_conv_plan_of(const simd_conv *a)
 {
     simd_conv_plan p = {.taps = a->d.kernel * a->h.kernel * a->w.kernel,
@@ -62,7 +74,7 @@ static inline simd_conv_plan simd_conv_plan_of(const simd_conv *a)
     p.channel_blocks = simd_conv_divide_up(a->in, p.channels);
     if (p.positions >= SIMD_CONV_COLUMNS)
         p.position_blocks = simd_conv_divide_up(p.positions, SIMD_CONV_COLUMNS);
-    else
+    else if (!simd_conv_is_plain(a) || p.positions < SIMD_PRODUCT_PANEL)
         p.examples = simd_product_least(SIMD_CONV_COLUMNS / p.positions, a->batch);
     p.count = (simd_conv_divide_up(p.positions, p.position_blocks) + 15) / 16 * 16;
     p.count = simd_product_least(p.count, p.positions);

@@ -1,4 +1,4 @@
-/* Windows along one axis, for pooling: which taps lie where. */
+/* Windows along one axis, for pooling and convolution: which taps lie where. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_WINDOW_H
 #define WG_BACKENDS_SIMD_KERNELS_WINDOW_H
 
@@ -7,6 +7,11 @@
 static inline int64_t window_smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+static inline int64_t window_larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 /* a / b for a > 0, rounded up; 0 for others */

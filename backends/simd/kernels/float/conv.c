@@ -36,15 +36,12 @@ typedef struct channels {
 
 static conv conv_of(const simd_conv *a)
 {
-    const simd_window *w[] = {&a->d, &a->h, &a->w};
     conv v = {.a = a,
               .plan = simd_conv_plan_of(a),
               .volume = a->d.size * a->h.size * a->w.size,
-              .plain = true,
+              .plain = simd_conv_is_plain(a),
               .room_size = simd_conv_room(a),
               .room = a->scratch};
-    for (int i = 0; i < 3; i++)
-        v.plain = v.plain && w[i]->kernel == 1 && w[i]->stride == 1 && w[i]->padding == 0;
     v.sums = v.room + a->threads * v.room_size;
     return v;
 }
@@ -145,8 +142,8 @@ static void fold_row(const simd_window *w, const tap *t, real *x, int64_t first,
 }
 
 /* One row of U: of a channel of x, positions from `first` on.  `folds`: x += u, else u = x. */
-SIMD_INLINE void move_positions(const simd_conv *a, const tap *t, real *x, int64_t first,
-                                int64_t count, real *u, bool folds)
+SIMD_INLINE void move_rows(const simd_conv *a, const tap *t, real *x, int64_t first, int64_t count,
+                           real *u, bool folds)
 {
     int64_t q = first % a->w.count, p = first / a->w.count % a->h.count,
             r = first / a->w.count / a->h.count;
@@ -164,6 +161,67 @@ SIMD_INLINE void move_positions(const simd_conv *a, const tap *t, real *x, int64
         }
         r += p + 1 == a->h.count;
         p = p + 1 == a->h.count ? 0 : p + 1;
+    }
+}
+
+/* Windows that move by one, as many as a row has numbers: then a row of U is a plane of x, moved by
+ * some rows and columns, and what has come in from the sides is 0. */
+static bool has_moved_planes(const simd_conv *a)
+{
+    return a->h.stride == 1 && a->w.stride == 1 && a->w.count == a->w.size;
+}
+
+static void clear_sides(const simd_conv *a, const tap *t, int64_t first, int64_t end, real *u)
+{
+    int64_t width = a->w.size, row = first / width * width;
+    for (; row < end; row += width) {
+        int64_t left = row + t->from, right = row + t->to;
+        for (int64_t q = row < first ? first : row; q < left && q < end; q++)
+            u[q - first] = 0;
+        for (int64_t q = right < first ? first : right; q < row + width && q < end; q++)
+            u[q - first] = 0;
+    }
+}
+
+/* Positions [first, end) of one plane, which lies at x */
+SIMD_INLINE void move_plane(const simd_conv *a, const tap *t, real *x, int64_t first, int64_t end,
+                            real *u, bool folds)
+{
+    int64_t down = window_position(&a->h, 0, t->h), width = a->w.size;
+    int64_t by = down * width + window_position(&a->w, 0, t->w);
+    int64_t from = window_larger(first, window_larger(-down * width, -by));
+    int64_t to = (a->h.size - down) * width, last = a->h.size * width - by;
+    to = window_smaller(end, window_smaller(to, last));
+    to = window_larger(to, from);
+    if (from >= end || t->from >= t->to)
+        from = to = end;
+    if (folds) {
+        clear_sides(a, t, first, end, u);
+        for (int64_t i = from; i < to; i++)
+            x[i + by] += u[i - first];
+    } else {
+        memset(u, 0, (size_t)(from - first) * sizeof *u);
+        memcpy(u + from - first, x + from + by, (size_t)(to - from) * sizeof *u);
+        memset(u + to - first, 0, (size_t)(end - to) * sizeof *u);
+        clear_sides(a, t, first, end, u);
+    }
+}
+
+SIMD_INLINE void move_positions(const simd_conv *a, const tap *t, real *x, int64_t first,
+                                int64_t count, real *u, bool folds)
+{
+    int64_t of_plane = a->h.count * a->w.count, end = first + count;
+    if (!has_moved_planes(a)) {
+        move_rows(a, t, x, first, count, u, folds);
+        return;
+    }
+    for (int64_t r = first / of_plane, next; first < end; r++, u += next - first, first = next) {
+        int64_t z = window_position(&a->d, r, t->d), begin = r * of_plane;
+        next = window_smaller(begin + of_plane, end);
+        if (is_within(z, &a->d))
+            move_plane(a, t, x + z * a->h.size * a->w.size, first - begin, next - begin, u, folds);
+        else if (!folds)
+            memset(u, 0, (size_t)(next - first) * sizeof *u);
     }
 }
 
