@@ -235,6 +235,27 @@ static bool make_layout(const od_backend *b, const conv *c, bool ours, od_plan *
     return ok;
 }
 
+/* Why an own kernel is faster; NULL: it is not.  Where oneDNN unfolds as we do, it is slow at folding
+ * gradients back: of images with one channel 0.4 to 0.6 of its time, with three 0.5 to 1.1 (AVX2 and
+ * AVX-512, docs/notes/performance.md). */
+static const char *better_by_own_kernels(const conv *c, const od_plan *plan)
+{
+    bool point = c->g.d.kernel * c->g.h.kernel * c->g.w.kernel == 1;
+    return c->direction == GRAD_X && !point && wgi_od_is_made_of(plan->pd, "gemm")
+               ? "its gradients are folded slowly"
+               : NULL;
+}
+
+/* In either layout; versions differ in which has more than a reference. */
+static bool make_either_layout(const od_backend *b, const conv *c, od_plan *plan)
+{
+    bool ours = is_better_plain(c);
+    if (make_layout(b, c, ours, plan) && !wgi_od_is_reference(plan->pd))
+        return true;
+    wgi_od_plan_clear(plan);
+    return make_layout(b, c, !ours, plan);
+}
+
 const char *wgi_od_make_conv(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     conv c;
@@ -246,9 +267,8 @@ const char *wgi_od_make_conv(const od_backend *b, const wg_node *n, od_plan *pla
         plan->relu = ((const wg_blocked_conv_attrs *)n->attrs)->relu;
         return make_layout(b, &c, false, plan) ? NULL : "oneDNN has no convolution in such blocks";
     }
-    bool ours = is_better_plain(&c);
-    if (make_layout(b, &c, ours, plan) && !wgi_od_is_reference(plan->pd))
-        return NULL;
-    wgi_od_plan_clear(plan); /* versions differ in which layout has more than a reference */
-    return make_layout(b, &c, !ours, plan) ? NULL : "oneDNN has no such convolution";
+    if (!make_either_layout(b, &c, plan))
+        return "oneDNN has no such convolution";
+    plan->yields = better_by_own_kernels(&c, plan);
+    return NULL;
 }

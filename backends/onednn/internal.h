@@ -97,6 +97,8 @@ void wgi_od_plan_clear(od_plan *plan);
 /* oneDNN's name of what it would run, and whether that is, or rests on, its plain loops. */
 const char *wgi_od_implementation(const_dnnl_primitive_desc_t pd);
 bool wgi_od_is_reference(const_dnnl_primitive_desc_t pd);
+/* Whether a part of that name begins so. */
+bool wgi_od_is_made_of(const_dnnl_primitive_desc_t pd, const char *start);
 
 typedef struct od_kernel od_kernel; /* see kernel.c */
 wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const wg_node *n,

@@ -58,16 +58,21 @@ const char *wgi_od_implementation(const_dnnl_primitive_desc_t pd)
 
 /* A name is made of parts: 3.7 has "jit_uni_ncsp_convolution:conv+ref:any", 600 times as slow as
  * its neighbour. */
-bool wgi_od_is_reference(const_dnnl_primitive_desc_t pd)
+bool wgi_od_is_made_of(const_dnnl_primitive_desc_t pd, const char *start)
 {
     const char *part = wgi_od_implementation(pd);
     while (part) {
-        if (strncmp(part, "ref", 3) == 0 || strncmp(part, "simple", 6) == 0)
+        if (strncmp(part, start, strlen(start)) == 0)
             return true;
         part = strpbrk(part, ":+");
         part = part ? part + 1 : NULL;
     }
     return false;
+}
+
+bool wgi_od_is_reference(const_dnnl_primitive_desc_t pd)
+{
+    return wgi_od_is_made_of(pd, "ref") || wgi_od_is_made_of(pd, "simple");
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */

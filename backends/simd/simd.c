@@ -89,7 +89,7 @@ const wg_backend *wg_simd_backend(void)
     static const wg_backend simd = {
         .abi = WG_BACKEND_ABI,
         .name = "simd",
-        .doc = "own vectorised and fused kernels, f32 and 8 bits",
+        .doc = "own vectorised and fused kernels, f32, f64 and 8 bits",
         .reproducible = WG_ANY_THREADS,
         .open = open_backend,
         .close = free,
