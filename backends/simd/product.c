@@ -1,5 +1,5 @@
-/* matmul, linear and matmul_add by kernels/float/product.c: y = x w (+ c) (+ bias, activation), for each
- * of the batches of x and w. */
+/* matmul, linear and matmul_add by kernels/float/product.c: y = x w (+ c) (+ bias, activation), for
+ * each of the batches of x and w. */
 #include "backends/begin_with.h"
 #include "backends/simd/internal.h"
 #include "wengert/ops/linalg.h"

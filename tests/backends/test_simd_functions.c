@@ -49,7 +49,8 @@ static wide scale_of(int f, wide x, wide truth)
     return f >= SIMD_SILU_GRAD ? 1 : fmax(1, fabs(truth));
 }
 
-/* Numbers of all sizes, and many about 0 (some hardly more) or, for ln, about 1, where its relative error counts. */
+/* Numbers of all sizes, and many about 0 (some hardly more) or, for ln, about 1, where its relative
+ * error counts. */
 static real operand(int f, int i, real x)
 {
     const bool f64 = sizeof(real) == sizeof(double), grows = f == SIMD_EXP || f == SIMD_EXPM1;

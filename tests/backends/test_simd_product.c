@@ -1,5 +1,6 @@
-/* The products of each instruction set against a plain loop in a longer type, of random sizes, strides and
- * transpositions, and the bits of several threads against those of one. */
+/* The products of each instruction set, in f32 and f64, against a plain loop in a longer type, of
+ * random sizes, strides and transpositions; and the bits of several threads against those of
+ * one. */
 #include "tests/simd.h"
 
 #include <tgmath.h>

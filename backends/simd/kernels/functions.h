@@ -1,5 +1,5 @@
-/* Functions of single numbers, of f32 or f64, for loops that the compiler vectorises.  Errors are at
- * most a few units in the last place of max(1, |y|). */
+/* Functions of single numbers, of f32 or f64, for loops that the compiler vectorises.  Errors are
+ * at most a few units in the last place of max(1, |y|). */
 #ifndef WG_BACKENDS_SIMD_KERNELS_FUNCTIONS_H
 #define WG_BACKENDS_SIMD_KERNELS_FUNCTIONS_H
 
