@@ -61,6 +61,13 @@ static inline const simd_float_table *floats_of(const simd_table *table)
 #endif
 }
 
+/* In [0, count) */
+static inline int64_t draw(setting *s, int64_t count)
+{
+    s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)(s->seed >> 33) % count;
+}
+
 static inline real *numbers(setting *s, int64_t count)
 {
     real *x = malloc((size_t)(count + 1) * sizeof *x);

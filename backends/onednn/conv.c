@@ -235,9 +235,9 @@ static bool make_layout(const od_backend *b, const conv *c, bool ours, od_plan *
     return ok;
 }
 
-/* Why an own kernel is faster; NULL: it is not.  Where oneDNN unfolds as we do, it is slow at folding
- * gradients back: of images with one channel 0.4 to 0.6 of its time, with three 0.5 to 1.1 (AVX2 and
- * AVX-512, docs/notes/performance.md). */
+/* Why an own kernel is faster; NULL: it is not.  Where oneDNN unfolds as we do, it is slow at
+ * folding gradients back: of images with one channel an own kernel takes 0.4 to 0.6 of its time,
+ * with three 0.6 to 1.2 (docs/notes/performance.md). */
 static const char *better_by_own_kernels(const conv *c, const od_plan *plan)
 {
     bool point = c->g.d.kernel * c->g.h.kernel * c->g.w.kernel == 1;

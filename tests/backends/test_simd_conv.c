@@ -5,12 +5,6 @@
 
 #include <tgmath.h>
 
-static int64_t draw(setting *s, int64_t count)
-{
-    s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)(s->seed >> 33) % count;
-}
-
 static simd_window draw_window(setting *s, int64_t windows)
 {
     simd_window w = {

@@ -7,12 +7,6 @@
 
 enum { TRIES = 400, LARGEST = 90 };
 
-static int64_t draw(setting *s, int64_t count)
-{
-    s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)(s->seed >> 33) % count;
-}
-
 /* Half of the sizes lie beside those at which the kernels' ways change. */
 static int64_t draw_size(setting *s, int64_t largest)
 {

@@ -1,0 +1,135 @@
+/* What kernels are given that compute or move each element by itself. */
+#ifndef WG_BACKENDS_SIMD_KERNELS_ELEMENTS_H
+#define WG_BACKENDS_SIMD_KERNELS_ELEMENTS_H
+
+#include "backends/broadcast.h"
+#include "backends/mask.h"
+
+#include <stdint.h>
+
+/* y[i] = f(x[i]), or f(x[i], dy[i]) for gradients and arithmetic; y may be x or dy.  See
+ * elementwise.c. */
+typedef enum simd_function {
+    SIMD_EXP,
+    SIMD_LOG,
+    SIMD_LOG1P,
+    SIMD_EXPM1,
+    SIMD_ATAN,
+    SIMD_ERF,
+    SIMD_ELU,
+    SIMD_TANH,
+    SIMD_SIN,
+    SIMD_COS,
+    SIMD_SIGMOID,
+    SIMD_SOFTPLUS,
+    SIMD_SILU,
+    SIMD_GELU_ERF,
+    SIMD_GELU_TANH,
+    SIMD_SILU_GRAD,
+    SIMD_GELU_ERF_GRAD,
+    SIMD_GELU_TANH_GRAD,
+    /* exact: one rounding */
+    SIMD_NEG,
+    SIMD_ABS,
+    SIMD_SQUARE,
+    SIMD_SQRT,
+    SIMD_RECIPROCAL,
+    SIMD_RELU,
+    SIMD_LEAKY_RELU,
+    SIMD_RELU_GRAD,
+    /* operands may be broadcast */
+    SIMD_ADD,
+    SIMD_SUB,
+    SIMD_MUL,
+    SIMD_DIV,
+    SIMD_MAXIMUM,
+    SIMD_MINIMUM
+} simd_function;
+
+typedef struct simd_elementwise {
+    const void *x, *dy; /* of the kernels' element type; dy NULL: f has one argument */
+    void *y;
+    int64_t count;
+    simd_function f;
+    int threads;
+    const wgi_rows *rows; /* of operands x and dy that are broadcast; NULL: they are like y */
+    double parameter;     /* alpha of elu, the slope of leaky_relu */
+} simd_elementwise;
+
+/* y = x in another dtype; see cast.c. */
+typedef enum simd_conversion {
+    SIMD_BF16_TO_F32,
+    SIMD_BF16_FROM_F32,
+    SIMD_F16_TO_F32,
+    SIMD_F16_FROM_F32,
+    SIMD_BYTE_TO_F32, /* bool or u8 */
+    SIMD_BYTE_TO_F64,
+    SIMD_I32_TO_F32,
+    SIMD_I32_TO_F64,
+    SIMD_I64_TO_F32, /* by way of f64, as the reference does it */
+    SIMD_F32_TO_F64,
+    SIMD_F64_TO_F32,
+    SIMD_F32_TO_I32, /* NaN becomes 0, what does not fit the nearest limit */
+    SIMD_F32_TO_BOOL,
+    SIMD_I32_TO_I64,
+    SIMD_I64_TO_I32 /* what does not fit becomes the nearest limit */
+} simd_conversion;
+
+typedef struct simd_cast {
+    const void *x;
+    void *y;
+    int64_t count;
+    simd_conversion how;
+    int threads;
+} simd_cast;
+
+typedef struct simd_dropout {
+    const void *x;
+    void *y;
+    int64_t count;
+    wgi_mask mask;
+    int threads;
+} simd_dropout;
+
+/* `matrices` transposes y[j, i] = x[i, j], i < rows, j < columns, of elements of 4 bytes: rows of x
+ * are x_step apart, those of y y_step.  The matrices are counted by axes, from the last.  See
+ * permute.c. */
+typedef struct simd_permute {
+    const float *x;
+    float *y;
+    int64_t rows, columns, x_step, y_step;
+    int64_t matrices;
+    int rank;
+    int64_t size[WG_MAX_RANK], x_stride[WG_MAX_RANK], y_stride[WG_MAX_RANK];
+    int threads;
+} simd_permute;
+
+/* y[i] = whether a[i] and b[i] are so, each broadcast as rows says; see choose.c. */
+typedef enum simd_comparison {
+    SIMD_EQUAL,
+    SIMD_NOT_EQUAL,
+    SIMD_LESS,
+    SIMD_LESS_EQUAL,
+    SIMD_GREATER,
+    SIMD_GREATER_EQUAL
+} simd_comparison;
+
+typedef struct simd_compare {
+    const float *a, *b;
+    uint8_t *y; /* 0 or 1 */
+    simd_comparison how;
+    const wgi_rows *rows;
+    int threads;
+} simd_compare;
+
+/* y[i] = condition[i] ? a[i] : b[i], elements of 4 bytes, each broadcast as rows says; y may be a
+ * or b. */
+typedef struct simd_where {
+    const uint8_t *condition;
+    const void *a, *b;
+    void *y;
+    const wgi_rows *rows;
+    int threads;
+} simd_where;
+
+#endif
