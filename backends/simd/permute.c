@@ -35,8 +35,9 @@ static simd_permute transposes_of(const wg_node *n)
 
 static const char *refuses(const wg_node *n)
 {
-    if (wg_dtype_size(n->in[0]->dtype) != 4)
-        return "not of 4 bytes";
+    size_t bytes = wg_dtype_size(n->in[0]->dtype);
+    if (bytes != 4 && bytes != 8)
+        return "neither of 4 nor of 8 bytes";
     if (wg_value_count(n->in[0]) == 0)
         return "an empty result";
     simd_permute p = transposes_of(n);
@@ -51,7 +52,8 @@ static void run(wg_call *c)
     p.x = c->in[0];
     p.y = c->out[0];
     p.threads = c->threads;
-    simd_kernels(c)->permute(&p);
+    bool wide = wg_dtype_size(c->node->in[0]->dtype) == 8;
+    (wide ? simd_kernels(c)->f64 : simd_kernels(c)->f32)->permute(&p);
 }
 
 const simd_kernel wgi_simd_permute[] = {

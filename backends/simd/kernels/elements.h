@@ -91,12 +91,12 @@ typedef struct simd_dropout {
     int threads;
 } simd_dropout;
 
-/* `matrices` transposes y[j, i] = x[i, j], i < rows, j < columns, of elements of 4 bytes: rows of x
- * are x_step apart, those of y y_step.  The matrices are counted by axes, from the last.  See
+/* `matrices` transposes y[j, i] = x[i, j], i < rows, j < columns, of elements of 4 bytes (f32) or 8
+ * (f64): rows of x are x_step apart, those of y y_step.  The matrices are counted by axes, from the last.  See
  * permute.c. */
 typedef struct simd_permute {
-    const float *x;
-    float *y;
+    const void *x;
+    void *y;
     int64_t rows, columns, x_step, y_step;
     int64_t matrices;
     int rank;

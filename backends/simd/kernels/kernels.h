@@ -470,7 +470,6 @@ typedef struct simd_spans {
     X(cast, simd_cast)                                                                             \
     X(embedding_grad, simd_embedding)                                                              \
     X(linear_loss, simd_loss)                                                                      \
-    X(permute, simd_permute)                                                                       \
     X(compare, simd_compare)                                                                       \
     X(where, simd_where)
 
@@ -486,6 +485,7 @@ typedef struct simd_spans {
     X(elementwise, simd_elementwise)                                                               \
     X(log_softmax, simd_softmax)                                                                   \
     X(norm, simd_spans)                                                                            \
+    X(permute, simd_permute)                                                                       \
     X(product, simd_product)                                                                       \
     X(reduce, simd_reduce)                                                                         \
     X(reduce_axes, simd_reduce_axes)                                                               \

@@ -26,19 +26,27 @@ SIMD_INLINE void simd_transpose(const double *x, int64_t ld, double *to, int64_t
     *(simd_group *)(to + 2 * width) = __builtin_shufflevector(even_ab, even_cd, 2, 3, 6, 7);
     *(simd_group *)(to + 3 * width) = __builtin_shufflevector(odd_ab, odd_cd, 2, 3, 6, 7);
 }
+
+/* SIMD_STEP rows of x, ld apart, become as many columns of `to`, whose rows are `width` apart. */
+SIMD_INLINE void simd_transpose_square(const double *x, int64_t ld, double *to, int64_t width)
+{
+    simd_transpose(x, ld, to, width);
+}
 #else
 enum { SIMD_STEP = 2 };
-typedef double simd_pair __attribute__((vector_size(16), aligned(8), may_alias));
+typedef double simd_group __attribute__((vector_size(16), aligned(8), may_alias));
+
+SIMD_INLINE void simd_transpose_square(const double *x, int64_t ld, double *to, int64_t width)
+{
+    simd_group a = *(const simd_group *)x, b = *(const simd_group *)(x + ld);
+    *(simd_group *)to = __builtin_shufflevector(a, b, 0, 2);
+    *(simd_group *)(to + width) = __builtin_shufflevector(a, b, 1, 3);
+}
 
 SIMD_INLINE void simd_transpose(const double *x, int64_t ld, double *to, int64_t width)
 {
-    SIMD_UNROLLED
-    for (int row = 0; row < 4; row += 2) {
-        const double *from = x + row * ld;
-        simd_pair a = *(const simd_pair *)from, b = *(const simd_pair *)(from + ld);
-        *(simd_pair *)(to + row) = __builtin_shufflevector(a, b, 0, 2);
-        *(simd_pair *)(to + width + row) = __builtin_shufflevector(a, b, 1, 3);
-    }
+    simd_transpose_square(x, ld, to, width);
+    simd_transpose_square(x + 2 * ld, ld, to + 2, width);
 }
 #endif
 

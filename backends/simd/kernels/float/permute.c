@@ -1,17 +1,18 @@
 /* Transposes of many matrices: y[j, i] = x[i, j], where rows of x are x_step apart and those of y
- * y_step.
+ * y_step.  Elements may be anything of that size: they are only moved.
  *
  * A matrix is cut into tiles that the first cache holds, source and result, and a tile into squares
  * that are transposed in registers. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/transpose.h"
 
 enum {
-    TILE = 64, /* rows and columns */
+    TILE = 256 / sizeof(real), /* rows and columns */
     TILE_NUMBERS = TILE * TILE,
-    LINE = 16,     /* numbers of a cache line: at least SIMD_STEP */
-    CROWDED = 1024 /* a step of so many numbers leads to the same set of the first cache */
+    CROWDED =
+        4096 / sizeof(real) /* a step of so many numbers leads to the same set of the first cache */
 };
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
@@ -31,7 +32,7 @@ static inline cut cut_of(int64_t size, int64_t part)
 static inline int64_t begin_of(cut c, int64_t k)
 {
     int64_t begin = k * c.part < c.size ? k * c.part : c.size;
-    return k > 0 && k == c.count - 1 && c.size - begin < LINE ? begin - LINE : begin;
+    return k > 0 && k == c.count - 1 && c.size - begin < SIMD_LINE ? begin - SIMD_LINE : begin;
 }
 
 typedef struct tiles {
@@ -58,8 +59,8 @@ static inline int64_t square_at(int64_t i, int64_t size)
     return i + SIMD_STEP < size ? i : size - SIMD_STEP;
 }
 
-/* Neither side is shorter than a square; most often, columns is the constant LINE. */
-SIMD_INLINE void transpose_squares(const float *x, int64_t x_step, float *y, int64_t y_step,
+/* Neither side is shorter than a square; most often, columns is the constant SIMD_LINE. */
+SIMD_INLINE void transpose_squares(const real *x, int64_t x_step, real *y, int64_t y_step,
                                    int64_t rows, int64_t columns)
 {
     for (int64_t i = 0; i < rows; i += SIMD_STEP)
@@ -71,7 +72,7 @@ SIMD_INLINE void transpose_squares(const float *x, int64_t x_step, float *y, int
 }
 
 /* `count` rows of y, which lie one after the other in x. */
-static void copy_rows(const float *x, float *y, int64_t y_step, int64_t count, int64_t size)
+static void copy_rows(const real *x, real *y, int64_t y_step, int64_t count, int64_t size)
 {
     for (int64_t k = 0; k < count; k++)
         for (int64_t i = 0; i < size; i += SIMD_STEP) {
@@ -80,20 +81,20 @@ static void copy_rows(const float *x, float *y, int64_t y_step, int64_t count, i
         }
 }
 
-/* By LINE columns, which are whole cache lines of x and few rows of y.  Where the rows of y crowd a
+/* By SIMD_LINE columns, which are whole cache lines of x and few rows of y.  Where the rows of y crowd a
  * few sets of the cache, which hold 8 or 12 lines each, lines that one square has begun would be
  * lost before the next goes on with them: there rows are made in a strip, and copied whole. */
-static void transpose_lines(const float *x, int64_t x_step, float *y, int64_t y_step, int64_t rows,
+static void transpose_lines(const real *x, int64_t x_step, real *y, int64_t y_step, int64_t rows,
                             int64_t columns)
 {
-    float strip[TILE_NUMBERS];
+    real strip[TILE_NUMBERS];
     bool crowded = y_step % CROWDED == 0;
-    for (int64_t line = 0; line < columns; line += LINE) {
-        int64_t j = square_at(line, columns), n = columns - j < LINE ? columns - j : LINE;
-        float *to = crowded ? strip : y + j * y_step;
+    for (int64_t line = 0; line < columns; line += SIMD_LINE) {
+        int64_t j = square_at(line, columns), n = columns - j < SIMD_LINE ? columns - j : SIMD_LINE;
+        real *to = crowded ? strip : y + j * y_step;
         int64_t step = crowded ? rows : y_step;
-        if (n == LINE)
-            transpose_squares(x + j, x_step, to, step, rows, LINE);
+        if (n == SIMD_LINE)
+            transpose_squares(x + j, x_step, to, step, rows, SIMD_LINE);
         else
             transpose_squares(x + j, x_step, to, step, rows, n);
         if (crowded)
@@ -102,8 +103,8 @@ static void transpose_lines(const float *x, int64_t x_step, float *y, int64_t y_
 }
 
 /* The inner loop is along the shorter side, whose steps are the long ones on one side at most. */
-static void transpose_numbers(const float *x, int64_t x_step, float *y, int64_t y_step,
-                              int64_t rows, int64_t columns)
+static void transpose_numbers(const real *x, int64_t x_step, real *y, int64_t y_step, int64_t rows,
+                              int64_t columns)
 {
     if (rows < columns) {
         for (int64_t j = 0; j < columns; j++)
@@ -131,8 +132,8 @@ static void permute_tile(const void *args, int64_t tile)
         matrix /= a->size[k];
     }
     bool squares = rows >= SIMD_STEP && columns >= SIMD_STEP;
-    (squares ? transpose_lines : transpose_numbers)(a->x + from, a->x_step, a->y + to, a->y_step,
-                                                    rows, columns);
+    (squares ? transpose_lines : transpose_numbers)((const real *)a->x + from, a->x_step,
+                                                    (real *)a->y + to, a->y_step, rows, columns);
 }
 
 void SIMD(permute)(const simd_permute *a)
