@@ -2,6 +2,7 @@
 
 #include "backends/simd/internal.h"
 #include "wengert/ops/activation.h"
+#include "wengert/ops/elementwise.h"
 
 static const char *refuses_other_floats(const wg_node *n)
 {
@@ -21,6 +22,13 @@ static const char *refuses(const wg_node *n)
     return broadcasts(n) ? "operands of several shapes" : refuses_other_floats(n);
 }
 
+static const char *refuses_pow(const wg_node *n)
+{
+    if (wg_value_count(n->in[1]) != 1 || wg_value_count(n->in[0]) < 2)
+        return "exponents of several elements, or one element";
+    return refuses_other_floats(n);
+}
+
 static const struct {
     const wg_op *op;
     simd_function f;
@@ -35,6 +43,9 @@ static const struct {
     {&wg_op_erf, SIMD_ERF},
     {&wg_op_elu, SIMD_ELU},
     {&wg_op_leaky_relu, SIMD_LEAKY_RELU},
+    {&wg_op_sinh, SIMD_SINH},
+    {&wg_op_cosh, SIMD_COSH},
+    {&wg_op_tan, SIMD_TAN},
     {&wg_op_tanh, SIMD_TANH},
     {&wg_op_sigmoid, SIMD_SIGMOID},
     {&wg_op_softplus, SIMD_SOFTPLUS},
@@ -44,7 +55,13 @@ static const struct {
     {&wg_op_abs, SIMD_ABS},
     {&wg_op_square, SIMD_SQUARE},
     {&wg_op_sqrt, SIMD_SQRT},
+    {&wg_op_rsqrt, SIMD_RSQRT},
     {&wg_op_reciprocal, SIMD_RECIPROCAL},
+    {&wg_op_sign, SIMD_SIGN},
+    {&wg_op_floor, SIMD_FLOOR},
+    {&wg_op_ceil, SIMD_CEIL},
+    {&wg_op_round, SIMD_ROUND},
+    {&wg_op_clamp, SIMD_CLAMP},
     {&wg_op_relu, SIMD_RELU},
     {&wg_op_relu_grad, SIMD_RELU_GRAD},
     {&wg_op_add, SIMD_ADD},
@@ -53,6 +70,7 @@ static const struct {
     {&wg_op_div, SIMD_DIV},
     {&wg_op_maximum, SIMD_MAXIMUM},
     {&wg_op_minimum, SIMD_MINIMUM},
+    {&wg_op_pow, SIMD_POW},
 };
 
 static simd_function gelu_of(const wg_node *n, simd_function erf, simd_function tanh)
@@ -74,6 +92,8 @@ static simd_function function_of(const wg_node *n)
 
 static double parameter_of(const wg_node *n)
 {
+    if (n->op == &wg_op_clamp)
+        return ((const wg_clamp_attrs *)n->attrs)->min;
     if (n->op == &wg_op_elu)
         return ((const wg_elu_attrs *)n->attrs)->alpha;
     return n->op == &wg_op_leaky_relu ? ((const wg_leaky_relu_attrs *)n->attrs)->slope : 0;
@@ -89,6 +109,8 @@ static void run(wg_call *c)
                           .count = wg_value_count(n->out[0]),
                           .f = function_of(n),
                           .parameter = parameter_of(n),
+                          .upper =
+                              n->op == &wg_op_clamp ? ((const wg_clamp_attrs *)n->attrs)->max : 0,
                           .threads = c->threads};
     if (broadcasts(n)) {
         rows = wgi_rows_of(n);
@@ -108,6 +130,9 @@ const simd_kernel wgi_simd_elementwise[] = {
     {&wg_op_erf, "elementwise", refuses, NULL, run},
     {&wg_op_elu, "elementwise", refuses, NULL, run},
     {&wg_op_leaky_relu, "elementwise", refuses, NULL, run},
+    {&wg_op_sinh, "elementwise", refuses, NULL, run},
+    {&wg_op_cosh, "elementwise", refuses, NULL, run},
+    {&wg_op_tan, "elementwise", refuses, NULL, run},
     {&wg_op_tanh, "elementwise", refuses, NULL, run},
     {&wg_op_sigmoid, "elementwise", refuses, NULL, run},
     {&wg_op_softplus, "elementwise", refuses, NULL, run},
@@ -119,7 +144,13 @@ const simd_kernel wgi_simd_elementwise[] = {
     {&wg_op_abs, "elementwise", refuses, NULL, run},
     {&wg_op_square, "elementwise", refuses, NULL, run},
     {&wg_op_sqrt, "elementwise", refuses, NULL, run},
+    {&wg_op_rsqrt, "elementwise", refuses, NULL, run},
     {&wg_op_reciprocal, "elementwise", refuses, NULL, run},
+    {&wg_op_sign, "elementwise", refuses, NULL, run},
+    {&wg_op_floor, "elementwise", refuses, NULL, run},
+    {&wg_op_ceil, "elementwise", refuses, NULL, run},
+    {&wg_op_round, "elementwise", refuses, NULL, run},
+    {&wg_op_clamp, "elementwise", refuses, NULL, run},
     {&wg_op_relu, "elementwise", refuses, NULL, run},
     {&wg_op_relu_grad, "elementwise", refuses, NULL, run},
     {&wg_op_add, "elementwise", refuses_other_floats, NULL, run},
@@ -128,5 +159,6 @@ const simd_kernel wgi_simd_elementwise[] = {
     {&wg_op_div, "elementwise", refuses_other_floats, NULL, run},
     {&wg_op_maximum, "elementwise", refuses_other_floats, NULL, run},
     {&wg_op_minimum, "elementwise", refuses_other_floats, NULL, run},
+    {&wg_op_pow, "elementwise", refuses_pow, NULL, run},
     {.op = NULL},
 };

@@ -2,6 +2,7 @@
  * each of the batches of x and w. */
 #include "backends/begin_with.h"
 #include "backends/simd/internal.h"
+#include "graph/element.h"
 #include "wengert/ops/linalg.h"
 
 #include <omp.h>
@@ -45,6 +46,27 @@ static products products_of_node(const wg_node *n)
         return products_of(n, false, !((const wg_linear_attrs *)n->attrs)->in_first);
     const wg_matmul_attrs *t = n->attrs;
     return products_of(n, t->transpose_a, t->transpose_b);
+}
+
+/* A product with one column is computed as its transpose, of one row: tiles would compute columns
+ * that are not there. */
+static bool is_one_column(const simd_product *p)
+{
+    return p->n == 1 && p->m > 1;
+}
+
+static void transpose(simd_product *p)
+{
+    const simd_product old = *p;
+    p->m = 1;
+    p->n = old.m;
+    p->a = old.b;
+    p->lda = old.k;
+    p->ta = false;
+    p->b = old.a;
+    p->ldb = old.lda;
+    p->tb = !old.ta;
+    p->ldc = old.m;
 }
 
 /* What is applied to y as a whole; relu is the product's. */
@@ -101,6 +123,24 @@ static int64_t matrix_of(const wg_value *v, const wg_value *y, int64_t batch)
     return at;
 }
 
+/* The one bias of a single column: c begins with it. */
+static void begin_with_bias(const wg_call *c, simd_product *p)
+{
+    const wg_value *y = c->node->out[0];
+    size_t size = wg_dtype_size(y->dtype), all = wg_value_bytes(y);
+    double bias = wgi_get_element(p->bias, y->dtype, 0);
+    if (p->beta != 0) {
+        for (int64_t i = 0; i < wg_value_count(y); i++)
+            wgi_put_element(p->c, y->dtype, i, bias + wgi_get_element(p->c, y->dtype, i));
+    } else {
+        wgi_put_element(p->c, y->dtype, 0, bias);
+        for (size_t done = size; done < all; done *= 2)
+            memcpy((char *)p->c + done, p->c, all - done < done ? all - done : done);
+    }
+    p->beta = 1;
+    p->bias = NULL;
+}
+
 static simd_product batch_of(const wg_node *n, const simd_product *first, int64_t batch)
 {
     simd_product p = *first;
@@ -108,6 +148,8 @@ static simd_product batch_of(const wg_node *n, const simd_product *first, int64_
     p.a = (const char *)p.a + matrix_of(n->in[0], n->out[0], batch) * bytes;
     p.b = (const char *)p.b + matrix_of(n->in[1], n->out[0], batch) * bytes;
     p.c = (char *)p.c + batch * p.m * p.n * bytes;
+    if (is_one_column(&p))
+        transpose(&p);
     return p;
 }
 
@@ -127,7 +169,7 @@ static void run_products(const wg_call *c, const products *a)
     for (int64_t i = 0; i < a->batches; i++) {
         simd_product p = batch_of(c->node, &a->one, i);
         p.threads = 1;
-        p.scratch = (char *)p.scratch + omp_get_thread_num() * room_of_thread(&p) * bytes;
+        p.scratch = (char *)p.scratch + omp_get_thread_num() * room_of_thread(&a->one) * bytes;
         product(&p);
     }
 }
@@ -155,6 +197,8 @@ static void run(wg_call *c)
     a.one.beta = adds;
     if (adds)
         wgi_begin_with(c, 2);
+    if (is_one_column(&a.one) && a.one.bias)
+        begin_with_bias(c, &a.one);
     run_products(c, &a);
     if (activations[activation_of(n)].applies)
         simd_floats(c)->elementwise(&(simd_elementwise){.x = c->out[0],

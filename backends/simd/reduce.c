@@ -60,8 +60,13 @@ static const struct {
     const wg_op *op;
     simd_reduction how;
 } reductions[] = {
-    {&wg_op_sum, SIMD_SUM},          {&wg_op_mean, SIMD_MEAN}, {&wg_op_max, SIMD_MAX},
-    {&wg_op_min, SIMD_MIN},          {&wg_op_var, SIMD_VAR},   {&wg_op_logsumexp, SIMD_LOGSUMEXP},
+    {&wg_op_sum, SIMD_SUM},
+    {&wg_op_mean, SIMD_MEAN},
+    {&wg_op_prod, SIMD_PROD},
+    {&wg_op_max, SIMD_MAX},
+    {&wg_op_min, SIMD_MIN},
+    {&wg_op_var, SIMD_VAR},
+    {&wg_op_logsumexp, SIMD_LOGSUMEXP},
     {&wg_op_vector_norm, SIMD_NORM},
 };
 
@@ -97,11 +102,18 @@ static const char *refuses_rows(const wg_node *n)
         return why;
     if (!over_last_axes(n))
         return "neither over the first nor over the last axes alone";
-    if (rows < FEW && count >= LONG)
+    if (rows < FEW && count >= LONG && simd_reduce_pieces(reduction_of(n->op), count / rows) == 1)
         return "few long rows, which threads could not share";
     if (n->op == &wg_op_vector_norm && ((const wg_vector_norm_attrs *)n->attrs)->p != 2)
         return "not the Euclidean norm";
     return NULL;
+}
+
+static size_t rows_scratch(const wg_node *n, int threads)
+{
+    (void)threads;
+    int64_t rows = wg_value_count(n->out[0]), width = wg_value_count(n->in[0]) / rows;
+    return (size_t)(rows * simd_reduce_pieces(reduction_of(n->op), width)) * sizeof(double);
 }
 
 static void run_rows(wg_call *c)
@@ -113,7 +125,8 @@ static void run_rows(wg_call *c)
                      .rows = rows,
                      .width = wg_value_count(n->in[0]) / rows,
                      .how = reduction_of(n->op),
-                     .threads = c->threads};
+                     .threads = c->threads,
+                     .partial = c->scratch};
     if (n->op == &wg_op_var)
         a.correction = ((const wg_var_attrs *)n->attrs)->correction;
     simd_floats(c)->reduce(&a);
@@ -202,13 +215,14 @@ static void run_arg(wg_call *c)
 
 const simd_kernel wgi_simd_reduce[] = {
     {&wg_op_sum, "columns", refuses_columns, columns_scratch, run_columns},
-    {&wg_op_sum, "rows", refuses_rows, NULL, run_rows},
-    {&wg_op_mean, "rows", refuses_rows, NULL, run_rows},
-    {&wg_op_max, "rows", refuses_rows, NULL, run_rows},
-    {&wg_op_min, "rows", refuses_rows, NULL, run_rows},
-    {&wg_op_var, "rows", refuses_rows, NULL, run_rows},
-    {&wg_op_logsumexp, "rows", refuses_rows, NULL, run_rows},
-    {&wg_op_vector_norm, "rows", refuses_rows, NULL, run_rows},
+    {&wg_op_sum, "rows", refuses_rows, rows_scratch, run_rows},
+    {&wg_op_mean, "rows", refuses_rows, rows_scratch, run_rows},
+    {&wg_op_prod, "rows", refuses_rows, rows_scratch, run_rows},
+    {&wg_op_max, "rows", refuses_rows, rows_scratch, run_rows},
+    {&wg_op_min, "rows", refuses_rows, rows_scratch, run_rows},
+    {&wg_op_var, "rows", refuses_rows, rows_scratch, run_rows},
+    {&wg_op_logsumexp, "rows", refuses_rows, rows_scratch, run_rows},
+    {&wg_op_vector_norm, "rows", refuses_rows, rows_scratch, run_rows},
     {&wg_op_sum, "axes", refuses_axes, NULL, run_axes},
     {&wg_op_mean, "axes", refuses_axes, NULL, run_axes},
     {&wg_op_max, "axes", refuses_axes, NULL, run_axes},

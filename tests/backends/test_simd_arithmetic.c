@@ -5,7 +5,7 @@
 
 #include <tgmath.h>
 
-static const real SLOPE = 0.3F;
+static const real SLOPE = 0.3F, UPPER = 2; /* and bounds of clamp */
 
 static real arithmetic(simd_function f, real u, real v)
 {
@@ -14,7 +14,13 @@ static real arithmetic(simd_function f, real u, real v)
     case SIMD_ABS: return fabs(u);
     case SIMD_SQUARE: return u * u;
     case SIMD_SQRT: return sqrt(u);
+    case SIMD_RSQRT: return 1 / sqrt(u);
     case SIMD_RECIPROCAL: return 1 / u;
+    case SIMD_SIGN: return (real)((u > 0) - (u < 0));
+    case SIMD_FLOOR: return floor(u);
+    case SIMD_CEIL: return ceil(u);
+    case SIMD_ROUND: return rint(u);
+    case SIMD_CLAMP: return u < SLOPE ? SLOPE : u > UPPER ? UPPER : u;
     case SIMD_RELU: return isnan(u) ? u : u > 0 ? u : 0;
     case SIMD_LEAKY_RELU: return u <= 0 ? SLOPE * u : u;
     case SIMD_RELU_GRAD: return u > 0 ? v : 0;
@@ -73,7 +79,8 @@ static void arithmetic_is_exact(void **state)
                                                       .count = counts[k],
                                                       .f = f,
                                                       .threads = 1 + (int)k % 2,
-                                                      .parameter = SLOPE});
+                                                      .parameter = SLOPE,
+                                                      .upper = UPPER});
                 for (int64_t i = 0; i < counts[k]; i++, compared++)
                     check_that(same(y[i], arithmetic(f, x[i], v[i])),
                                "%s, function %d of %g and %g: %g", s.table[t]->isa, f, (double)x[i],
@@ -153,11 +160,53 @@ static void operands_are_broadcast(void **state)
     check_that(compared > 500000, "%lld", (long long)compared);
 }
 
+/* As pow has it, of exponents that are made of products or roots (4 units in the last place) and of
+ * others, for special numbers as well. */
+static void powers_of_one_exponent(void **state)
+{
+    (void)state;
+    static const real exponents[] = {0, 1, 2, 3, 4, 5, -1, -2, -3, -4, 0.5, -0.5, 1.5, 0.25, 1e9F};
+    enum { COUNT = 3000, EXPONENTS = WG_COUNT(exponents) };
+    setting s = all_tables();
+    real *x = mixed(&s, COUNT);
+    int64_t compared = 0;
+    wg_graph *g = wg_graph_new();
+    wg_dtype dtype = sizeof(real) == 8 ? WG_F64 : WG_F32;
+    wg_value *a = wg_input(g, "a", dtype, WG_SHAPE(COUNT)), *b = wg_input(g, "b", dtype, WG_SCALAR);
+    wgi_rows rows = wgi_rows_of(wg_pow(a, b)->node);
+    for (int i = 0; i < COUNT; i++) /* no subnormal results */
+        x[i] = fabs(x[i]) < (real)1e-8 ? 0 : fabs(x[i]) > (real)1e8 && isfinite(x[i]) ? 1 : x[i];
+    for (int t = 0; t < s.n_tables; t++)
+        for (int e = 0; e < EXPONENTS; e++) {
+            real *y = room(COUNT);
+            floats_of(s.table[t])
+                ->elementwise(&(simd_elementwise){.x = x,
+                                                  .dy = &exponents[e],
+                                                  .y = y,
+                                                  .count = COUNT,
+                                                  .f = SIMD_POW,
+                                                  .threads = 2,
+                                                  .rows = &rows});
+            for (int i = 0; i < COUNT; i++, compared++) {
+                real truth = pow(x[i], exponents[e]);
+                bool right =
+                    same(y[i], truth) || fabs(y[i] - truth) <= 4 * (real)EPSILON * fabs(truth);
+                check_that(right, "%s, %g to %g: %.17g, not %.17g", s.table[t]->isa, (double)x[i],
+                           (double)exponents[e], (double)y[i], (double)truth);
+            }
+            free_room(y, COUNT);
+        }
+    assert_true(compared >= COUNT * EXPONENTS);
+    wg_graph_free(g);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arithmetic_is_exact),
         cmocka_unit_test(operands_are_broadcast),
+        cmocka_unit_test(powers_of_one_exponent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

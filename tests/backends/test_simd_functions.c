@@ -24,9 +24,12 @@ static wide function(simd_function f, wide x)
     case SIMD_ATAN: return atan(x);
     case SIMD_ERF: return erf(x);
     case SIMD_ELU: return x <= 0 ? (wide)PARAMETER * expm1(x) : x;
+    case SIMD_SINH: return sinh(x);
+    case SIMD_COSH: return cosh(x);
     case SIMD_TANH: return tanh(x);
     case SIMD_SIN: return sin(x);
     case SIMD_COS: return cos(x);
+    case SIMD_TAN: return tan(x);
     case SIMD_SIGMOID: return sigmoid(x);
     case SIMD_SILU: return x * sigmoid(x);
     case SIMD_GELU_ERF: return x * erfc(-x / sqrt((wide)2)) / 2;
@@ -53,7 +56,8 @@ static wide scale_of(int f, wide x, wide truth)
  * error counts. */
 static real operand(int f, int i, real x)
 {
-    const bool f64 = sizeof(real) == sizeof(double), grows = f == SIMD_EXP || f == SIMD_EXPM1;
+    const bool f64 = sizeof(real) == sizeof(double);
+    const bool grows = f == SIMD_EXP || f == SIMD_EXPM1 || f == SIMD_SINH || f == SIMD_COSH;
     const real most = (real)(f64 ? grows ? 709.7 : 640 : grows ? 88.7 : 80); /* e^most is finite */
     real size = i % 3 == 0 ? most : i % 3 == 1 ? 6 : i % 11 ? 1 : (real)1e-30;
     if (f != SIMD_LOG && f != SIMD_LOG1P)
@@ -130,6 +134,13 @@ static void functions_at_their_ends(void **state)
         {SIMD_ERF, -INFINITY, -1},
         {SIMD_ELU, INFINITY, INFINITY},
         {SIMD_ELU, -INFINITY, -0.75},
+        {SIMD_SINH, ABOVE + 1, INFINITY},
+        {SIMD_SINH, -INFINITY, -INFINITY},
+        {SIMD_SINH, (real)-1e-30, (real)-1e-30},
+        {SIMD_COSH, -INFINITY, INFINITY},
+        {SIMD_COSH, 0, 1},
+        {SIMD_TAN, INFINITY, NAN},
+        {SIMD_TAN, (real)-1e-30, (real)-1e-30},
         {SIMD_SIN, INFINITY, NAN},
         {SIMD_SIN, (real)1e-30, (real)1e-30},
         {SIMD_SIN, 1e8, (real)0.93163902710972601},
@@ -169,7 +180,7 @@ static void functions_at_their_ends(void **state)
                 one[i] = 1, x[i] = i == 13 ? NAN : 0.5f;
             floats_of(s.table[t])
                 ->elementwise(&(simd_elementwise){x, f >= SIMD_SILU_GRAD ? one : NULL, y, 20, f, 1,
-                                                  NULL, PARAMETER});
+                                                  NULL, PARAMETER, 0});
             for (int i = 0; i < 20; i++)
                 assert_int_equal(isnan(y[i]) != 0, i == 13);
         }
@@ -179,7 +190,7 @@ static void functions_at_their_ends(void **state)
                 x[i] = ends[k].x;
             floats_of(s.table[t])
                 ->elementwise(&(simd_elementwise){x, f >= SIMD_SILU_GRAD ? one : NULL, y, 20, f, 1,
-                                                  NULL, PARAMETER});
+                                                  NULL, PARAMETER, 0});
             for (int i = 0; i < 20; i++)
                 check_that(y[i] == ends[k].y || (isnan(y[i]) && isnan(ends[k].y)),
                            "%s, function %d of %g: %g, not %g", s.table[t]->isa, (int)f,

@@ -72,10 +72,12 @@ static void sums_over_rows_err_by_rounding_alone(void **state)
 
 static double reduced(simd_reduction how, const float *x, int64_t n)
 {
-    double sum = 0, squares = 0, largest = -INFINITY, min = INFINITY, spread = 0, exps = 0;
+    double sum = 0, squares = 0, largest = -INFINITY, min = INFINITY, spread = 0, exps = 0,
+           product = 1;
     for (int64_t i = 0; i < n; i++) {
         sum += (double)x[i];
         squares += (double)x[i] * (double)x[i];
+        product *= (double)x[i];
         exps += exp((double)x[i]);
         largest = fmax(largest, (double)x[i]);
         min = fmin(min, (double)x[i]);
@@ -85,6 +87,7 @@ static double reduced(simd_reduction how, const float *x, int64_t n)
     switch (how) {
     case SIMD_SUM: return sum;
     case SIMD_MEAN: return sum / (double)n;
+    case SIMD_PROD: return product;
     case SIMD_MAX: return largest;
     case SIMD_MIN: return min;
     case SIMD_VAR: return spread / (double)(n - 1);
@@ -98,7 +101,8 @@ static double reduced(simd_reduction how, const float *x, int64_t n)
 static void rows_are_reduced(void **state)
 {
     (void)state;
-    static const int64_t shapes[][2] = {{1, 2}, {3, 15}, {40, 16}, {7, 33}, {129, 257}, {2, 9999}};
+    static const int64_t shapes[][2] = {
+        {1, 2}, {3, 15}, {40, 16}, {7, 33}, {129, 257}, {2, 9999}, {2, 3 * SIMD_REDUCE_PIECE + 5}};
     setting s = all_tables();
     int64_t compared = 0;
     for (size_t k = 0; k < WG_COUNT(shapes); k++) {
@@ -106,8 +110,15 @@ static void rows_are_reduced(void **state)
         float *x = numbers(&s, rows * width);
         for (int t = 0; t < s.n_tables; t++)
             for (int how = SIMD_SUM; how <= SIMD_NORM; how++) {
-                float *y = room(rows);
-                floats_of(s.table[t])->reduce(&(simd_reduce){x, y, rows, width, how, 1, 2});
+                int64_t pieces = simd_reduce_pieces(how, width);
+                double *partial = malloc((size_t)(rows * pieces) * sizeof *partial);
+                float *y = room(rows), *alone = room(rows);
+                simd_reduce a = {x, y, rows, width, how, 1, 2, partial};
+                floats_of(s.table[t])->reduce(&a);
+                a.y = alone;
+                a.threads = 1;
+                floats_of(s.table[t])->reduce(&a);
+                assert_memory_equal(y, alone, (size_t)rows * sizeof *y);
                 for (int64_t r = 0; r < rows; r++, compared++) {
                     double truth = reduced(how, x + r * width, width),
                            bound = how == SIMD_LOGSUMEXP ? 4e-7 * fmax(1, fabs(truth))
@@ -117,6 +128,8 @@ static void rows_are_reduced(void **state)
                                (long long)width, (double)y[r], truth);
                 }
                 free_room(y, rows);
+                free_room(alone, rows);
+                free(partial);
             }
         free(x);
     }
@@ -132,7 +145,7 @@ static void reductions_show_nan_and_infinities(void **state)
         for (int how = SIMD_SUM; how <= SIMD_NORM; how++)
             for (int at = 0; at < WIDTH; at += 9) {
                 float *x = numbers(&s, WIDTH), y;
-                simd_reduce a = {x, &y, 1, WIDTH, how, 1, 1};
+                simd_reduce a = {x, &y, 1, WIDTH, how, 1, 1, NULL};
                 x[at] = NAN;
                 floats_of(s.table[t])->reduce(&a);
                 assert_true(isnan(y));

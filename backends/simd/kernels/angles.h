@@ -1,4 +1,4 @@
-/* sin and cos of single numbers up to SIMD_ANGLE_MOST, for loops that the compiler vectorises.
+/* sin, cos and tan of single numbers up to SIMD_ANGLE_MOST, for loops that the compiler vectorises.
  *
  * x = q pi/2 + r with |r| <= pi/4.  pi/2 is taken in three parts, the first two of so few bits that
  * their products with q are exact.  The polynomials are those of Cephes' sinf and cosf
@@ -57,6 +57,15 @@ static inline float simd_cos(float x)
     int32_t q;
     float r = simd_quarter(x, &q);
     return simd_sin_of_quarter(r, q + 1);
+}
+
+/* sin / cos; 0 keeps its sign */
+static inline float simd_tan(float x)
+{
+    int32_t q;
+    float r = simd_quarter(x, &q), sine = simd_sin_of_rest(r), cosine = simd_cos_of_rest(r);
+    float y = q & 1 ? -cosine / sine : sine / cosine;
+    return x == 0.0f ? x : y;
 }
 
 #endif

@@ -17,9 +17,12 @@ typedef enum simd_function {
     SIMD_ATAN,
     SIMD_ERF,
     SIMD_ELU,
+    SIMD_SINH,
+    SIMD_COSH,
     SIMD_TANH,
     SIMD_SIN,
     SIMD_COS,
+    SIMD_TAN,
     SIMD_SIGMOID,
     SIMD_SOFTPLUS,
     SIMD_SILU,
@@ -33,7 +36,13 @@ typedef enum simd_function {
     SIMD_ABS,
     SIMD_SQUARE,
     SIMD_SQRT,
+    SIMD_RSQRT, /* two roundings */
     SIMD_RECIPROCAL,
+    SIMD_SIGN,
+    SIMD_FLOOR,
+    SIMD_CEIL,
+    SIMD_ROUND,
+    SIMD_CLAMP,
     SIMD_RELU,
     SIMD_LEAKY_RELU,
     SIMD_RELU_GRAD,
@@ -43,7 +52,8 @@ typedef enum simd_function {
     SIMD_MUL,
     SIMD_DIV,
     SIMD_MAXIMUM,
-    SIMD_MINIMUM
+    SIMD_MINIMUM,
+    SIMD_POW /* the exponent is one number; not exact */
 } simd_function;
 
 typedef struct simd_elementwise {
@@ -53,7 +63,8 @@ typedef struct simd_elementwise {
     simd_function f;
     int threads;
     const wgi_rows *rows; /* of operands x and dy that are broadcast; NULL: they are like y */
-    double parameter;     /* alpha of elu, the slope of leaky_relu */
+    double parameter;     /* alpha of elu, the slope of leaky_relu, the lower bound of clamp */
+    double upper;         /* bound of clamp */
 } simd_elementwise;
 
 /* y = x in another dtype; see cast.c. */

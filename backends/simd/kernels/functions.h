@@ -29,6 +29,22 @@ static inline real simd_log1p(real x)
     return x == 0 ? x : y;
 }
 
+/* With t = exp(|x|) - 1, (t + t / (t + 1)) / 2, which loses nothing near 0; where exp(|x|) overflows,
+ * its half as a product, since the result may not.  0 keeps its sign. */
+static inline real simd_sinh(real x)
+{
+    real w = fabs(x), t = simd_expm1(w), half = simd_exp_of_any((real)0.5 * w);
+    real y = t < (real)INFINITY ? (real)0.5 * (t + t / (t + 1)) : (real)0.5 * half * half;
+    return x != x ? x : copysign(y, x);
+}
+
+static inline real simd_cosh(real x)
+{
+    real w = fabs(x), e = simd_exp_of_any(w), half = simd_exp_of_any((real)0.5 * w);
+    real y = e < (real)INFINITY ? (real)0.5 * (e + 1 / e) : (real)0.5 * half * half;
+    return x != x ? x : y;
+}
+
 /* max(x, 0) + ln(1 + u), u = exp(-|x|); what 1 + u lost of u is added, since ln(w + r) = ln w + r /
  * w + ... */
 static inline real simd_softplus(real x)

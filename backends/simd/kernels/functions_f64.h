@@ -178,6 +178,15 @@ static inline double simd_cos(double x)
     return simd_sin_of_quarter(r, q + 1);
 }
 
+/* sin / cos; 0 keeps its sign */
+static inline double simd_tan(double x)
+{
+    int64_t q;
+    double r = simd_quarter(x, &q), sine = simd_sin_of_rest(r), cosine = simd_cos_of_rest(r);
+    double y = q & 1 ? -cosine / sine : sine / cosine;
+    return x == 0.0 ? x : y;
+}
+
 /* a + z + z^3 p(z^2), where arctan |x| = a + arctan z for a = 0, pi / 4 or pi / 2, so that |z| <=
  * tan(pi / 8) */
 static inline double simd_atan(double x)

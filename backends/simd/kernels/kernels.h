@@ -278,6 +278,7 @@ static inline int64_t simd_recurrent_scratch(int64_t batch, int64_t units)
 typedef enum simd_reduction {
     SIMD_SUM,
     SIMD_MEAN,
+    SIMD_PROD,
     SIMD_MAX, /* NaN if there is one */
     SIMD_MIN,
     SIMD_VAR, /* divided by width - correction */
@@ -292,7 +293,16 @@ typedef struct simd_reduce {
     simd_reduction how;
     int64_t correction;
     int threads;
+    double *partial; /* [rows, simd_reduce_pieces], where these are several */
 } simd_reduce;
+
+/* Long rows are cut into pieces, so that threads can share them; those of sums and extremes alone. */
+enum { SIMD_REDUCE_PIECE = 1 << 14 };
+static inline int64_t simd_reduce_pieces(simd_reduction how, int64_t width)
+{
+    bool whole = how == SIMD_VAR || how == SIMD_LOGSUMEXP;
+    return whole ? 1 : (width + SIMD_REDUCE_PIECE - 1) / SIMD_REDUCE_PIECE;
+}
 
 /* The same where x is [outer, middle, inner]: over the middle, y [outer, inner], or over both ends,
  * y [middle].  Sums, means and extremes; see reduce_axes.c. */

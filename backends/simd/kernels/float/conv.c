@@ -9,6 +9,9 @@
  * but for some channels and columns at a time (conv.h), which stay in the second-level cache.  A
  * kernel of one tap that moves by one, without padding, has U = x.
  *
+ * The zeros of U make NaN of infinity, which padding must not: where there is padding, and a factor
+ * that is not finite, the sums are made term by term.
+ *
  * Tasks share nothing that they write, and sums have the order of blocks, which depend on sizes
  * alone: so bits do not depend on the number of threads. */
 #include "backends/simd/kernels/team.h"
@@ -71,6 +74,11 @@ static int64_t x_at(const conv *v, int64_t example, int64_t group, int64_t c)
 static int64_t y_at(const conv *v, int64_t example, int64_t group, int64_t o)
 {
     return ((example * v->a->groups + group) * v->a->out + o) * v->plan.positions;
+}
+
+static int64_t weights_in_all(const conv *v)
+{
+    return v->a->groups * v->a->out * v->a->in * v->plan.taps;
 }
 
 /* A thread's room has what is unfolded, then a copy of y's part, then what products need. */
@@ -246,6 +254,66 @@ static void fold(const conv *v, channels c, block b, real *u)
     move_all(v, c, b, v->a->to, u, true);
 }
 
+/* ---- factors that are not finite ------------------------------------------------------------- */
+
+static bool all_finite(const real *x, int64_t n)
+{
+    int odd = 0;
+#pragma omp simd reduction(| : odd)
+    for (int64_t i = 0; i < n; i++)
+        odd |= x[i] - x[i] != 0;
+    return !odd;
+}
+
+static bool has_padding(const simd_conv *a)
+{
+    return a->d.padding || a->h.padding || a->w.padding;
+}
+
+/* Of one channel of an example and one tap, the terms of a row of positions: y[o] += weight[o] x for
+ * each o of the group, or weight[o] += y[o] x.  Weights are w_step apart, rows of y y_step. */
+static void add_terms(const real *x, int64_t x_step, int64_t n, int64_t outputs, real *weight,
+                      int64_t w_step, real *y, int64_t y_step, bool forward)
+{
+    for (int64_t o = 0; o < outputs; o++, weight += w_step, y += y_step)
+        for (int64_t q = 0; q < n; q++)
+            if (forward)
+                y[q] += *weight * x[q * x_step];
+            else
+                *weight += y[q] * x[q * x_step];
+}
+
+/* The same of all positions */
+static void add_channel(const conv *v, int64_t example, channels c, int64_t k, real *weight,
+                        real *y, bool forward)
+{
+    const simd_conv *a = v->a;
+    const real *x = (const real *)a->x + x_at(v, example, c.group, c.first);
+    tap t = tap_of(a, k);
+    weight += (c.group * a->out * a->in + c.first) * v->plan.taps + k;
+    y += y_at(v, example, c.group, 0);
+    for (int64_t row = 0; row < a->d.count * a->h.count; row++) {
+        int64_t z = window_position(&a->d, row / a->h.count, t.d);
+        int64_t i = window_position(&a->h, row % a->h.count, t.h);
+        if (is_within(z, &a->d) && is_within(i, &a->h) && t.from < t.to)
+            add_terms(x + (z * a->h.size + i) * a->w.size + window_position(&a->w, t.from, t.w),
+                      a->w.stride, t.to - t.from, a->out, weight, a->in * v->plan.taps,
+                      y + row * a->w.count + t.from, v->plan.positions, forward);
+    }
+}
+
+/* to += all terms, one after the other, by one thread: y where `forward`, else the weights */
+static void add_all(const conv *v, bool forward)
+{
+    const simd_conv *a = v->a;
+    real *weight = forward ? (real *)a->weight : a->to; /* what is no result is only read */
+    real *y = forward ? a->to : (real *)a->y;
+    for (int64_t example = 0; example < a->batch; example++)
+        for (int64_t c = 0; c < a->groups * a->in; c++)
+            for (int64_t k = 0; k < v->plan.taps; k++)
+                add_channel(v, example, (channels){c / a->in, c % a->in, 1}, k, weight, y, forward);
+}
+
 /* ---- products -------------------------------------------------------------------------------- */
 
 void SIMD(product)(const simd_product *p);
@@ -284,6 +352,16 @@ static void put_y(const conv *v, int64_t group, block b, const real *copy, real 
                    (size_t)b.count * sizeof *copy);
 }
 
+/* Each row of c, [out, columns], becomes its bias. */
+static void begin_with_bias(const simd_conv *a, int64_t group, int64_t columns, real *c,
+                            int64_t ldc)
+{
+    const real *bias = a->bias;
+    for (int64_t o = 0; o < a->out; o++)
+        for (int64_t j = 0; j < columns; j++)
+            c[o * ldc + j] = bias ? bias[group * a->out + o] : 0;
+}
+
 /* Task: a group, and a block of columns */
 static void forward_task(const void *args, int64_t i, int me)
 {
@@ -293,12 +371,10 @@ static void forward_task(const void *args, int64_t i, int me)
     int64_t blocks = p->example_blocks * p->position_blocks, group = i / blocks;
     block b = block_at(v, i % blocks / p->position_blocks, i % blocks % p->position_blocks);
     int64_t columns = b.examples * b.count, ldc = b.examples > 1 ? columns : p->positions;
-    const real *bias = a->bias;
     real *copy = copy_of(v, me), *y = a->to, *c = y + y_at(v, b.example, group, 0) + b.first;
     c = b.examples > 1 ? copy : c;
-    for (int64_t o = 0; bias && o < a->out; o++)
-        for (int64_t j = 0; j < columns; j++)
-            c[o * ldc + j] = bias[group * a->out + o];
+    if (a->bias)
+        begin_with_bias(a, group, columns, c, ldc);
     for (int64_t k = 0; k < p->channel_blocks; k++) {
         channels some = channels_at(v, group, k);
         simd_product product = {.m = a->out,
@@ -307,7 +383,7 @@ static void forward_task(const void *args, int64_t i, int me)
                                 .alpha = 1,
                                 .a = weights_of(v, some),
                                 .lda = a->in * p->taps,
-                                .beta = k > 0 || bias,
+                                .beta = k > 0 || a->bias,
                                 .c = c,
                                 .ldc = ldc,
                                 .threads = 1,
@@ -322,6 +398,13 @@ static void forward_task(const void *args, int64_t i, int me)
 void SIMD(conv_forward)(const simd_conv *a)
 {
     conv v = conv_of(a);
+    if (has_padding(a) && !all_finite(a->weight, weights_in_all(&v))) {
+        for (int64_t i = 0; i < a->batch * a->groups; i++)
+            begin_with_bias(a, i % a->groups, v.plan.positions,
+                            (real *)a->to + i * a->out * v.plan.positions, v.plan.positions);
+        add_all(&v, true);
+        return;
+    }
     int64_t tasks = a->groups * v.plan.example_blocks * v.plan.position_blocks;
     simd_uneven_tasks(a->threads, tasks, 1, forward_task, &v);
 }
@@ -425,7 +508,7 @@ static void add_pieces(const void *args, int64_t task)
 {
     enum { SHARE = 4096 };
     const conv *v = args;
-    int64_t weights = v->a->groups * v->a->out * v->a->in * v->plan.taps;
+    int64_t weights = weights_in_all(v);
     int64_t first = task * SHARE, end = window_smaller(first + SHARE, weights);
     real *to = v->a->to;
     memcpy(to + first, v->sums + first, (size_t)(end - first) * sizeof *to);
@@ -437,7 +520,12 @@ static void add_pieces(const void *args, int64_t task)
 void SIMD(conv_grad_w)(const simd_conv *a)
 {
     conv v = conv_of(a);
-    int64_t weights = a->groups * a->out * a->in * v.plan.taps;
+    int64_t weights = weights_in_all(&v);
+    if (has_padding(a) && !all_finite(a->y, a->batch * a->groups * a->out * v.plan.positions)) {
+        memset(a->to, 0, (size_t)weights * sizeof(real));
+        add_all(&v, false);
+        return;
+    }
     simd_uneven_tasks(a->threads, a->groups * v.plan.channel_blocks * pieces_of(&v), 1, grad_w_task,
                       &v);
     if (v.plan.pieces > 1)

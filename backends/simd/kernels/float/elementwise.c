@@ -77,6 +77,8 @@ LOOP(loop_log1p, simd_log1p(a[i]))
 LOOP(loop_expm1, simd_expm1(a[i]))
 LOOP(loop_atan, simd_atan(a[i]))
 LOOP(loop_erf, simd_erf(a[i]))
+LOOP(loop_sinh, simd_sinh(a[i]))
+LOOP(loop_cosh, simd_cosh(a[i]))
 LOOP(loop_tanh, simd_tanh(a[i]))
 LOOP(loop_sigmoid, simd_sigmoid(a[i]))
 LOOP(loop_softplus, simd_softplus(a[i]))
@@ -90,7 +92,12 @@ LOOP(loop_neg, -a[i])
 LOOP(loop_abs, fabs(a[i]))
 LOOP(loop_square, a[i] * a[i])
 LOOP(loop_sqrt, sqrt(a[i]))
+LOOP(loop_rsqrt, 1 / sqrt(a[i]))
 LOOP(loop_reciprocal, 1 / a[i])
+LOOP(loop_sign, (real)((a[i] > 0) - (a[i] < 0)))
+LOOP(loop_floor, floor(a[i]))
+LOOP(loop_ceil, ceil(a[i]))
+LOOP(loop_round, rint(a[i]))
 LOOP(loop_relu, a[i] <= 0 ? 0 : a[i])
 
 LOOP(loop_relu_grad, a[i] > 0 ? b[i] : 0)
@@ -127,6 +134,62 @@ WITH_PARAMETER(loop_elu, a[i] <= 0 ? parameter * simd_expm1(a[i]) : a[i])
 
 ANGLES(loop_sin, simd_sin, sin)
 ANGLES(loop_cos, simd_cos, cos)
+ANGLES(loop_tan, simd_tan, tan)
+
+/* NaN stays. */
+static void loop_clamp(const real *a, const real *b, real *y, int64_t n)
+{
+    const real low = b[0], high = b[1];
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        y[i] = a[i] < low ? low : a[i] > high ? high : a[i];
+}
+
+/* ---- powers of which the exponent is one number ---------------------------------------------- */
+
+/* x^k for k >= 0 by squaring, of up to STRIP numbers; y may be x. */
+static void whole_power(const real *x, int k, bool inverse, real *y, int64_t n)
+{
+    real base[STRIP], product[STRIP];
+    for (int64_t i = 0; i < n; i++) {
+        base[i] = inverse ? 1 / x[i] : x[i];
+        product[i] = 1;
+    }
+    for (; k > 0; k >>= 1) {
+        for (int64_t i = 0; (k & 1) && i < n; i++)
+            product[i] *= base[i];
+        for (int64_t i = 0; k > 1 && i < n; i++)
+            base[i] *= base[i];
+    }
+    memcpy(y, product, (size_t)n * sizeof *y);
+}
+
+/* x^(1/2) or x^(-1/2): as pow has it, of -0 as of 0 and of -inf as of inf */
+static void root_power(const real *x, bool inverse, real *y, int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        real root = sqrt(x[i] == -(real)INFINITY ? (real)INFINITY : x[i] + 0);
+        y[i] = inverse ? 1 / root : root;
+    }
+}
+
+/* Small whole exponents are products, with an error of up to 4 units in the last place; others are
+ * left to libm. */
+static void right_pow(const real *a, const real *b, real *y, int64_t n)
+{
+    enum { MOST = 4 };
+    const real exponent = *b;
+    if (fabs(exponent) == (real)0.5)
+        root_power(a, exponent < 0, y, n);
+    else if (fabs(exponent) <= MOST && exponent == rint(exponent))
+        for (int64_t i = 0; i < n; i += STRIP)
+            whole_power(a + i, (int)fabs(exponent), exponent < 0, y + i,
+                        n - i < STRIP ? n - i : STRIP);
+    else
+        for (int64_t i = 0; i < n; i++)
+            y[i] = pow(a[i], exponent);
+}
 
 /* Both operands along the row, or one number for all of it on the right or on the left. */
 #define LOOPS(name, formula)                                                                       \
@@ -160,9 +223,12 @@ static loop *const loops[][WAYS] = {
     [SIMD_ATAN] = {loop_atan},
     [SIMD_ERF] = {loop_erf},
     [SIMD_ELU] = {loop_elu},
+    [SIMD_SINH] = {loop_sinh},
+    [SIMD_COSH] = {loop_cosh},
     [SIMD_TANH] = {loop_tanh},
     [SIMD_SIN] = {loop_sin},
     [SIMD_COS] = {loop_cos},
+    [SIMD_TAN] = {loop_tan},
     [SIMD_SIGMOID] = {loop_sigmoid},
     [SIMD_SOFTPLUS] = {loop_softplus},
     [SIMD_SILU] = {loop_silu},
@@ -175,7 +241,13 @@ static loop *const loops[][WAYS] = {
     [SIMD_ABS] = {loop_abs},
     [SIMD_SQUARE] = {loop_square},
     [SIMD_SQRT] = {loop_sqrt},
+    [SIMD_RSQRT] = {loop_rsqrt},
     [SIMD_RECIPROCAL] = {loop_reciprocal},
+    [SIMD_SIGN] = {loop_sign},
+    [SIMD_FLOOR] = {loop_floor},
+    [SIMD_CEIL] = {loop_ceil},
+    [SIMD_ROUND] = {loop_round},
+    [SIMD_CLAMP] = {loop_clamp},
     [SIMD_RELU] = {loop_relu},
     [SIMD_LEAKY_RELU] = {loop_leaky_relu},
     [SIMD_RELU_GRAD] = {loop_relu_grad},
@@ -185,13 +257,14 @@ static loop *const loops[][WAYS] = {
     [SIMD_DIV] = THREE(div),
     [SIMD_MAXIMUM] = THREE(maximum),
     [SIMD_MINIMUM] = THREE(minimum),
+    [SIMD_POW] = {NULL, right_pow, NULL},
 };
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
 static void run_alike(const simd_elementwise *a, int64_t piece)
 {
-    const real parameter = (real)a->parameter, *x = a->x, *dy = a->dy;
+    const real parameter[] = {(real)a->parameter, (real)a->upper}, *x = a->x, *dy = a->dy;
     real *y = a->y;
     int64_t end = (piece + 1) * WGI_PIECE < a->count ? (piece + 1) * WGI_PIECE : a->count;
     for (int64_t i = piece * WGI_PIECE; i < end; i += STRIP) {
@@ -199,7 +272,7 @@ static void run_alike(const simd_elementwise *a, int64_t piece)
         simd_ask_ahead(x + i, n);
         if (dy)
             simd_ask_ahead(dy + i, n);
-        loops[a->f][ALIKE](x + i, dy ? dy + i : &parameter, y + i, n);
+        loops[a->f][ALIKE](x + i, dy ? dy + i : parameter, y + i, n);
     }
 }
 

@@ -15,6 +15,15 @@ static double sum_of(const real *x, int64_t n)
     return sum;
 }
 
+static double product_of(const real *x, int64_t n)
+{
+    double product = 1;
+#pragma omp simd reduction(* : product)
+    for (int64_t i = 0; i < n; i++)
+        product *= (double)x[i];
+    return product;
+}
+
 /* of (x - centre)^2, where centre may be the mean: then the sum of x - centre, 0 but for the mean's
  * rounding, corrects that */
 static double squares_of(const real *x, int64_t n, double centre, bool is_mean)
@@ -61,7 +70,7 @@ static bool has_nan(const real *x, int64_t n)
 
 /* top + ln sum exp(x - top).  Where top is not finite there is nothing to scale by: ln of 0,
  * infinity or NaN. */
-static real logsumexp_of(const real *x, int64_t n)
+static double logsumexp_of(const real *x, int64_t n)
 {
     real top = top_of(x, n, 1);
     double sum = 0;
@@ -69,33 +78,83 @@ static real logsumexp_of(const real *x, int64_t n)
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < n; i++)
         sum += (double)simd_exp(x[i] - top);
-    return (real)((double)top + log(sum));
+    return (double)top + log(sum);
 }
 
-static real reduced(const simd_reduce *a, const real *x)
+/* ---- rows, and pieces of rows ---------------------------------------------------------------- */
+
+/* What a piece of a row gives, or a whole row */
+static double part_of(simd_reduction how, const real *x, int64_t n)
 {
-    int64_t n = a->width;
-    switch (a->how) {
-    case SIMD_SUM: return (real)sum_of(x, n);
-    case SIMD_MEAN: return (real)(sum_of(x, n) / (double)n);
-    case SIMD_MAX: return has_nan(x, n) ? (real)NAN : top_of(x, n, 1);
-    case SIMD_MIN: return has_nan(x, n) ? (real)NAN : -top_of(x, n, -1);
-    case SIMD_VAR:
-        return (real)(squares_of(x, n, sum_of(x, n) / (double)n, true) /
-                      (double)(n - a->correction));
+    switch (how) {
+    case SIMD_SUM:
+    case SIMD_MEAN: return sum_of(x, n);
+    case SIMD_PROD: return product_of(x, n);
+    case SIMD_MAX: return has_nan(x, n) ? (double)NAN : (double)top_of(x, n, 1);
+    case SIMD_MIN: return has_nan(x, n) ? (double)NAN : -(double)top_of(x, n, -1);
+    case SIMD_NORM: return squares_of(x, n, 0, false);
     case SIMD_LOGSUMEXP: return logsumexp_of(x, n);
-    case SIMD_NORM: return (real)sqrt(squares_of(x, n, 0, false));
+    case SIMD_VAR: return squares_of(x, n, sum_of(x, n) / (double)n, true);
     }
-    return (real)NAN;
+    return (double)NAN;
+}
+
+/* Both together */
+static double joined(simd_reduction how, double u, double v)
+{
+    switch (how) {
+    case SIMD_PROD: return u * v;
+    case SIMD_MAX: return u != u || u > v ? u : v;
+    case SIMD_MIN: return u != u || u < v ? u : v;
+    default: return u + v;
+    }
+}
+
+static real result_of(const simd_reduce *a, double part)
+{
+    switch (a->how) {
+    case SIMD_MEAN: return (real)(part / (double)a->width);
+    case SIMD_NORM: return (real)sqrt(part);
+    case SIMD_VAR: return (real)(part / (double)(a->width - a->correction));
+    default: return (real)part;
+    }
 }
 
 static void reduce_row(const void *args, int64_t row)
 {
     const simd_reduce *a = args;
-    ((real *)a->y)[row] = reduced(a, (const real *)a->x + row * a->width);
+    ((real *)a->y)[row] =
+        result_of(a, part_of(a->how, (const real *)a->x + row * a->width, a->width));
+}
+
+static void reduce_piece(const void *args, int64_t i)
+{
+    const simd_reduce *a = args;
+    int64_t pieces = simd_reduce_pieces(a->how, a->width), first = i % pieces * SIMD_REDUCE_PIECE;
+    int64_t left = a->width - first;
+    a->partial[i] = part_of(a->how, (const real *)a->x + i / pieces * a->width + first,
+                            left < SIMD_REDUCE_PIECE ? left : SIMD_REDUCE_PIECE);
+}
+
+static void join_pieces(const void *args, int64_t row)
+{
+    const simd_reduce *a = args;
+    int64_t pieces = simd_reduce_pieces(a->how, a->width);
+    const double *part = a->partial + row * pieces;
+    double all = part[0];
+    for (int64_t i = 1; i < pieces; i++)
+        all = joined(a->how, all, part[i]);
+    ((real *)a->y)[row] = result_of(a, all);
 }
 
 void SIMD(reduce)(const simd_reduce *a)
 {
-    simd_tasks(a->rows * a->width < 1 << 14 ? 1 : a->threads, a->rows, reduce_row, a);
+    int threads = a->rows * a->width < 1 << 14 ? 1 : a->threads;
+    int64_t pieces = simd_reduce_pieces(a->how, a->width);
+    if (pieces == 1) {
+        simd_tasks(threads, a->rows, reduce_row, a);
+    } else {
+        simd_tasks(threads, a->rows * pieces, reduce_piece, a);
+        simd_tasks(1, a->rows, join_pieces, a);
+    }
 }
