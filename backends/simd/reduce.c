@@ -113,7 +113,8 @@ static size_t rows_scratch(const wg_node *n, int threads)
 {
     (void)threads;
     int64_t rows = wg_value_count(n->out[0]), width = wg_value_count(n->in[0]) / rows;
-    return (size_t)(rows * simd_reduce_pieces(reduction_of(n->op), width)) * sizeof(double);
+    int64_t pieces = simd_reduce_pieces(reduction_of(n->op), width);
+    return pieces > 1 ? (size_t)(rows * pieces) * sizeof(double) : 0;
 }
 
 static void run_rows(wg_call *c)
