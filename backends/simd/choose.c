@@ -2,7 +2,7 @@
 
 #include "backends/simd/internal.h"
 
-enum { SHORT = 64 }; /* bytes of a vector: shorter rows would be nothing but ends of loops */
+enum { SHORT = 64 }; /* bytes of a vector: shorter rows would only be remainders of loops */
 
 static bool has_short_rows(const wgi_rows *r)
 {

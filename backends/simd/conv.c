@@ -12,12 +12,13 @@ static simd_window window_of(const wg_sliding *w)
 typedef struct roles {
     const wg_op *op[2];
     int x, weight, y;
+    simd_conv_kind kind;
 } roles;
 
 static const roles table[] = {
-    {{&wg_op_conv2d, &wg_op_conv3d}, 0, 1, -1},
-    {{&wg_op_conv2d_grad_x, &wg_op_conv3d_grad_x}, -1, 1, 0},
-    {{&wg_op_conv2d_grad_w, &wg_op_conv3d_grad_w}, 0, -1, 1},
+    {{&wg_op_conv2d, &wg_op_conv3d}, 0, 1, -1, SIMD_CONV_Y},
+    {{&wg_op_conv2d_grad_x, &wg_op_conv3d_grad_x}, -1, 1, 0, SIMD_CONV_X},
+    {{&wg_op_conv2d_grad_w, &wg_op_conv3d_grad_w}, 0, -1, 1, SIMD_CONV_W},
 };
 
 static const roles *roles_of(const wg_node *n)
@@ -48,19 +49,23 @@ static simd_conv conv_of(const wg_node *n, int threads)
                        .threads = threads};
 }
 
+/* What has few terms, or few of them in a product, the reference does as fast. */
 static const char *refuses(const wg_node *n)
 {
+    static const double SMALL = 1 << 17; /* operations */
     const char *why = wgi_simd_refuses_empty_floats(n);
     if (why || wg_value_count(n->out[0]) == 0)
         return why ? why : "an empty result";
     simd_conv a = conv_of(n, 1);
-    return a.in == 1 && a.out == 1 ? "one channel a group" : NULL; /* would be no product */
+    if (a.in <= 2 && a.out <= 2)
+        return "few channels a group";
+    return n->op->flops(n) < SMALL ? "a small convolution" : NULL;
 }
 
 static size_t scratch(const wg_node *n, int threads)
 {
     simd_conv a = conv_of(n, threads);
-    return (size_t)simd_conv_scratch(&a) * wg_dtype_size(n->in[0]->dtype);
+    return (size_t)simd_conv_scratch(&a, roles_of(n)->kind) * wg_dtype_size(n->in[0]->dtype);
 }
 
 static void run(wg_call *c, void (*kernel)(const simd_conv *))

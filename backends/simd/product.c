@@ -52,7 +52,7 @@ static products products_of_node(const wg_node *n)
  * that are not there. */
 static bool is_one_column(const simd_product *p)
 {
-    return p->n == 1 && p->m > 1;
+    return p->n == 1;
 }
 
 static void transpose(simd_product *p)

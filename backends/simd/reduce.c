@@ -95,13 +95,15 @@ static bool over_last_axes(const wg_node *n)
 
 static const char *refuses_rows(const wg_node *n)
 {
-    enum { FEW = 16, LONG = 1 << 15 };
+    enum { FEW = 16, LONG = 1 << 15, SHORT = 4 };
     int64_t count = wg_value_count(n->in[0]), rows = wg_value_count(n->out[0]);
     const char *why = wgi_simd_refuses_empty_floats(n);
     if (why)
         return why;
     if (!over_last_axes(n))
         return "neither over the first nor over the last axes alone";
+    if (count / rows < SHORT)
+        return "short rows";
     if (rows < FEW && count >= LONG && simd_reduce_pieces(reduction_of(n->op), count / rows) == 1)
         return "few long rows, which threads could not share";
     if (n->op == &wg_op_vector_norm && ((const wg_vector_norm_attrs *)n->attrs)->p != 2)

@@ -2,6 +2,53 @@
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/upsample.h"
 
+/* The taps of COLUMNS columns are found once for ROWS rows: each takes a division. */
+enum { ROWS = 16, COLUMNS = 128 };
+
+typedef struct columns {
+    int64_t first, count;
+    wg_upsample_tap tap[COLUMNS];
+} columns;
+
+static void find_taps(const wg_upsample_attrs *a, int64_t from, int64_t to, int64_t first,
+                      columns *h)
+{
+    h->first = first;
+    h->count = to - first < COLUMNS ? to - first : COLUMNS;
+    for (int64_t i = 0; i < h->count; i++)
+        h->tap[i] = wg_upsample_tap_of(a, from, to, first + i);
+}
+
+/* Some columns of a row of y, from two rows of x */
+static void read_row(const real *above, const real *below, real s, const columns *h, bool nearest,
+                     real *y)
+{
+    for (int64_t i = 0; nearest && i < h->count; i++)
+        y[h->first + i] = above[h->tap[i].first];
+    for (int64_t i = 0; !nearest && i < h->count; i++) {
+        int64_t left = h->tap[i].first, right = h->tap[i].second;
+        real t = (real)h->tap[i].weight;
+        y[h->first + i] = (1 - s) * ((1 - t) * above[left] + t * above[right]) +
+                          s * ((1 - t) * below[left] + t * below[right]);
+    }
+}
+
+/* The reverse */
+static void add_row(const real *dy, real s, const columns *h, bool nearest, real *above,
+                    real *below)
+{
+    for (int64_t i = 0; nearest && i < h->count; i++)
+        above[h->tap[i].first] += dy[h->first + i];
+    for (int64_t i = 0; !nearest && i < h->count; i++) {
+        int64_t left = h->tap[i].first, right = h->tap[i].second;
+        real t = (real)h->tap[i].weight, d = dy[h->first + i];
+        above[left] += (1 - s) * (1 - t) * d;
+        above[right] += (1 - s) * t * d;
+        below[left] += s * (1 - t) * d;
+        below[right] += s * t * d;
+    }
+}
+
 void KERNEL(upsample2d)(wg_call *c)
 {
     const wg_node *n = c->node;
@@ -9,22 +56,22 @@ void KERNEL(upsample2d)(wg_call *c)
     const int64_t *from = n->in[0]->shape.dim, *to = n->out[0]->shape.dim;
     const real *x = c->in[0];
     real *y = c->out[0];
-    int64_t rows = to[0] * to[1] * to[2];
-    int threads = cpu_threads(c, rows * to[3] * 8);
+    int64_t blocks = (to[2] + ROWS - 1) / ROWS, tasks = to[0] * to[1] * blocks;
+    int threads = cpu_threads(c, cpu_count(n->out[0]) * 8);
 
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t row = 0; row < rows; row++) {
-        wg_upsample_tap v = wg_upsample_tap_of(a, from[2], to[2], row % to[2]);
-        const real *plane = x + row / to[2] * from[2] * from[3];
-        const real *above = plane + v.first * from[3], *below = plane + v.second * from[3];
-        real s = (real)v.weight;
-        for (int64_t o = 0; o < to[3]; o++) {
-            wg_upsample_tap h = wg_upsample_tap_of(a, from[3], to[3], o);
-            real t = (real)h.weight;
-            y[row * to[3] + o] = a->mode == WG_NEAREST
-                                     ? above[h.first]
-                                     : (1 - s) * ((1 - t) * above[h.first] + t * above[h.second]) +
-                                           s * ((1 - t) * below[h.first] + t * below[h.second]);
+    for (int64_t task = 0; task < tasks; task++) {
+        int64_t plane = task / blocks, row = task % blocks * ROWS;
+        int64_t end = row + ROWS < to[2] ? row + ROWS : to[2];
+        const real *in = x + plane * from[2] * from[3];
+        columns h;
+        for (int64_t first = 0; first < to[3]; first += COLUMNS) {
+            find_taps(a, from[3], to[3], first, &h);
+            for (int64_t q = row; q < end; q++) {
+                wg_upsample_tap v = wg_upsample_tap_of(a, from[2], to[2], q);
+                read_row(in + v.first * from[3], in + v.second * from[3], (real)v.weight, &h,
+                         a->mode == WG_NEAREST, y + (plane * to[2] + q) * to[3]);
+            }
         }
     }
 }
@@ -42,24 +89,15 @@ void KERNEL(upsample2d_grad)(wg_call *c)
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t p = 0; p < planes; p++) {
         real *plane = dx + p * size;
+        columns h;
         for (int64_t i = 0; i < size; i++)
             plane[i] = 0;
-        for (int64_t q = 0; q < to[2]; q++) {
-            wg_upsample_tap v = wg_upsample_tap_of(a, from[2], to[2], q);
-            const real *row = dy + (p * to[2] + q) * to[3];
-            real *above = plane + v.first * from[3], *below = plane + v.second * from[3];
-            real s = (real)v.weight;
-            for (int64_t o = 0; o < to[3]; o++) {
-                wg_upsample_tap h = wg_upsample_tap_of(a, from[3], to[3], o);
-                real t = (real)h.weight;
-                if (a->mode == WG_NEAREST) {
-                    above[h.first] += row[o];
-                    continue;
-                }
-                above[h.first] += (1 - s) * (1 - t) * row[o];
-                above[h.second] += (1 - s) * t * row[o];
-                below[h.first] += s * (1 - t) * row[o];
-                below[h.second] += s * t * row[o];
+        for (int64_t first = 0; first < to[3]; first += COLUMNS) {
+            find_taps(a, from[3], to[3], first, &h);
+            for (int64_t q = 0; q < to[2]; q++) {
+                wg_upsample_tap v = wg_upsample_tap_of(a, from[2], to[2], q);
+                add_row(dy + (p * to[2] + q) * to[3], (real)v.weight, &h, a->mode == WG_NEAREST,
+                        plane + v.first * from[3], plane + v.second * from[3]);
             }
         }
     }

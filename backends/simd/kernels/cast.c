@@ -1,4 +1,5 @@
-/* Between dtypes, bit for bit as the reference converts (graph/element.h).
+/* Between dtypes, bit for bit as the reference converts (graph/element.h), but that a plan may have
+ * switched subnormal numbers off.
  *
  * Those of 16 bits are loops over the conversions of wengert/graph/half.h.  f16 is converted by the
  * processor where it has instructions for that (F16C, AVX-512); they give the same bits, in any

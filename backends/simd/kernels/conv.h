@@ -1,10 +1,13 @@
-/* The division of a convolution, from which its scratch follows: float/conv.c. */
+/* How a convolution is divided into blocks, which determines its scratch: float/conv.c. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_CONV_H
 #define WG_BACKENDS_SIMD_KERNELS_CONV_H
 
 #include "backends/simd/kernels/product.h"
 
 #include <stdint.h>
+
+/* Which of the three tensors a kernel computes */
+typedef enum simd_conv_kind { SIMD_CONV_Y, SIMD_CONV_X, SIMD_CONV_W } simd_conv_kind;
 
 /* Windows along one axis, as in wengert/ops/sliding.h. */
 typedef struct simd_window {
@@ -27,7 +30,7 @@ typedef struct simd_conv {
 
 /* Some channels and some positions are unfolded at a time: about so many taps and columns.  A
  * gradient of weights is made in up to PIECES sums of examples, which have together at most
- * SIMD_CONV_SUMS numbers, where channels are too few to be shared out. */
+ * SIMD_CONV_SUMS numbers, where there are too few channels to share among the threads. */
 enum {
     SIMD_CONV_TAPS = 384,
     SIMD_CONV_COLUMNS = 512,
@@ -84,25 +87,46 @@ static inline simd_conv_plan simd_conv_plan_of(const simd_conv *a)
     int64_t weights = a->groups * a->out * a->in * p.taps;
     p.pieces = SIMD_CONV_PIECES / (a->groups * p.channel_blocks);
     p.pieces = simd_product_least(p.pieces, SIMD_CONV_SUMS / weights);
-    p.pieces = simd_product_least(p.pieces, a->batch);
+    p.pieces = simd_product_least(p.pieces, p.example_blocks);
     return p;
 }
 
-/* Of one thread: what is unfolded, a copy of y's part, and a product. */
-static inline int64_t simd_conv_room(const simd_conv *a)
+/* A kernel's tasks, and what one needs: what is unfolded, a copy of y's part, and a product. */
+typedef struct simd_conv_work {
+    int64_t tasks, unfolded, copy, product; /* in numbers but `tasks` */
+} simd_conv_work;
+
+static inline simd_conv_work simd_conv_work_of(const simd_conv *a, simd_conv_kind kind)
 {
     simd_conv_plan p = simd_conv_plan_of(a);
     int64_t terms = p.channels * p.taps, rows = terms > a->out ? terms : a->out;
     int64_t depth = rows > p.columns ? rows : p.columns;
-    int64_t product = simd_product_scratch(rows, p.columns > terms ? p.columns : terms, depth, 1);
-    return ((terms + a->out) * p.columns + product + 15) / 16 * 16;
+    bool copies = p.examples > 1, plain = simd_conv_is_plain(a) && !copies;
+    simd_conv_work w = {.unfolded = plain ? 0 : terms * p.columns,
+                        .copy = copies ? a->out * p.columns : 0};
+    w.tasks =
+        a->groups * (kind == SIMD_CONV_Y   ? p.example_blocks * p.position_blocks
+                     : kind == SIMD_CONV_X ? p.example_blocks * p.channel_blocks
+                                           : (p.pieces > 1 ? p.pieces : 1) * p.channel_blocks);
+    /* where there are fewer tasks than threads, these share in each product */
+    int together = w.tasks < a->threads ? a->threads : 1;
+    w.product = simd_product_scratch(rows, p.columns > terms ? p.columns : terms, depth, together);
+    return w;
 }
 
-static inline int64_t simd_conv_scratch(const simd_conv *a)
+static inline int64_t simd_conv_room(const simd_conv_work *w)
+{
+    return (w->unfolded + w->copy + w->product + 15) / 16 * 16;
+}
+
+static inline int64_t simd_conv_scratch(const simd_conv *a, simd_conv_kind kind)
 {
     simd_conv_plan p = simd_conv_plan_of(a);
+    simd_conv_work w = simd_conv_work_of(a, kind);
     int64_t weights = a->groups * a->out * a->in * p.taps;
-    return a->threads * simd_conv_room(a) + (p.pieces > 1 ? p.pieces * weights : 0);
+    int64_t members = w.tasks < a->threads ? 1 : a->threads;
+    return members * simd_conv_room(&w) +
+           (kind == SIMD_CONV_W && p.pieces > 1 ? p.pieces * weights : 0);
 }
 
 #endif

@@ -102,9 +102,9 @@ typedef struct simd_dropout {
     int threads;
 } simd_dropout;
 
-/* `matrices` transposes y[j, i] = x[i, j], i < rows, j < columns, of elements of 4 bytes (f32) or 8
- * (f64): rows of x are x_step apart, those of y y_step.  The matrices are counted by axes, from the last.  See
- * permute.c. */
+/* `matrices` transposes y[j, i] = x[i, j], i < rows, j < columns, of elements of 4 bytes (table
+ * f32) or 8 (f64): rows of x are x_step apart, those of y y_step.  The matrices are indexed by
+ * `rank` axes, the innermost first.  See float/permute.c. */
 typedef struct simd_permute {
     const void *x;
     void *y;

@@ -29,8 +29,8 @@ static inline real simd_log1p(real x)
     return x == 0 ? x : y;
 }
 
-/* With t = exp(|x|) - 1, (t + t / (t + 1)) / 2, which loses nothing near 0; where exp(|x|) overflows,
- * its half as a product, since the result may not.  0 keeps its sign. */
+/* With t = exp(|x|) - 1, (t + t / (t + 1)) / 2, which loses nothing near 0; where exp(|x|)
+ * overflows, its half as a product, since the result may not.  0 keeps its sign. */
 static inline real simd_sinh(real x)
 {
     real w = fabs(x), t = simd_expm1(w), half = simd_exp_of_any((real)0.5 * w);

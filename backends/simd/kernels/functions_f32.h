@@ -16,10 +16,12 @@
 static inline float simd_log(float x)
 {
     const uint32_t lowest = 0x3f3504f3; /* the bits of 1 / sqrt 2 */
+    bool subnormal = x < 0x1p-126f;
+    float normal = subnormal ? x * 0x1p24f : x;
     uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    memcpy(&bits, &normal, sizeof bits);
     uint32_t shifted = bits - lowest, mantissa = bits - (shifted & 0xff800000u);
-    float m, e = (float)((int32_t)shifted >> 23);
+    float m, e = (float)((int32_t)shifted >> 23) - (subnormal ? 24.0f : 0.0f);
     memcpy(&m, &mantissa, sizeof m);
     float f = m - 1.0f, z = f * f;
     float p = 7.0376836292e-2f;

@@ -54,14 +54,14 @@ static inline double simd_power(double n)
     return simd_double(simd_bits(n + (SIMD_MAGIC + 1023.0)) << 52);
 }
 
-/* exp(x) to 1 ulp for x in [-708, 709], as after a maximum was subtracted; 0 below, +inf above, NaN
- * for NaN.  Branch-free. */
+/* exp(x) to 1 ulp for x in [-708.39, 709], as after a maximum was subtracted; 0 below, +inf above,
+ * NaN for NaN.  Branch-free. */
 static inline double simd_exp(double x)
 {
-    double low = x > -708.0 ? x : -708.0, clamped = low < 709.78 ? low : 709.78;
+    double low = x > -708.39 ? x : -708.39, clamped = low < 709.78 ? low : 709.78;
     double n, r, p = simd_exp_tail(clamped, &n, &r);
     double y = (1.0 + (r + r * r * p)) * simd_power(n);
-    y = x < -708.0 ? 0.0 : y;
+    y = x < -708.39 ? 0.0 : y;
     return x != x ? x : y;
 }
 
@@ -93,8 +93,11 @@ static inline double simd_expm1(double x)
 static inline double simd_log(double x)
 {
     const uint64_t one = 0x3ff0000000000000, lowest = 0x3fe6a09e667f3bcd; /* 1, 1 / sqrt 2 */
-    uint64_t bits = simd_bits(x), shifted = bits + (one - lowest); /* the exponent is e + 1023 */
+    bool subnormal = x < 0x1p-1022;
+    uint64_t bits = simd_bits(subnormal ? x * 0x1p54 : x),
+             shifted = bits + (one - lowest); /* the exponent is e + 1023 */
     double e = simd_double(0x4330000000000000 | shifted >> 52) - (0x1p52 + 1023.0);
+    e -= subnormal ? 54.0 : 0.0;
     double f = simd_double(bits - (shifted & 0xfff0000000000000) + one) - 1.0;
     double s = f / (2.0 + f), z = s * s, square = 0.5 * f * f;
     double p = 2.0 / 23.0;
@@ -118,7 +121,8 @@ static inline double simd_log(double x)
 
 static const double SIMD_ANGLE_MOST = 1 << 20;
 
-/* x = q pi/2 + r with |r| <= pi/4; those of 0 for numbers beyond SIMD_ANGLE_MOST, and NaN.  pi/2 is
+/* x = q pi/2 + r with |r| <= pi/4; for NaN and beyond SIMD_ANGLE_MOST, those
+ * of 0.  pi/2 is
  * taken in three parts, the first two of 32 bits, so that their products with q are exact. */
 static inline double simd_quarter(double x, int64_t *q)
 {
@@ -277,7 +281,7 @@ static inline double simd_erf(double x)
 }
 
 /* Phi(-|x|), where Phi is the distribution function of the normal distribution, given e =
- * exp(-x^2 / 2), which is 0 from |x| = 38 on */
+ * exp(-x^2 / 2), which is 0 from |x| = 37.64 on */
 static inline double simd_normal_tail(double x, double e)
 {
     double w = fabs(x) * 0.70710678118654752, z = w < 27.0 ? w : 27.0, s = z < 1.0 ? z * z : 1.0;

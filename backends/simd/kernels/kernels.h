@@ -296,7 +296,7 @@ typedef struct simd_reduce {
     double *partial; /* [rows, simd_reduce_pieces], where these are several */
 } simd_reduce;
 
-/* Long rows are cut into pieces, so that threads can share them; those of sums and extremes alone. */
+/* Long rows are cut into pieces, so that threads can share them; but not for all reductions. */
 enum { SIMD_REDUCE_PIECE = 1 << 14 };
 static inline int64_t simd_reduce_pieces(simd_reduction how, int64_t width)
 {

@@ -7,6 +7,15 @@
 
 #include <tgmath.h>
 
+/* The sum of x - top but for the target's */
+static inline real sum_of_others(const real *x, int64_t classes, int64_t target, real top)
+{
+    real sum = 0;
+    for (int64_t i = 0; i < classes; i++)
+        sum += i == target ? 0 : x[i] - top;
+    return sum;
+}
+
 /* The loss of a row of logits x; g, which may be x, becomes its gradient times `scale`, unless it
  * is not `wanted`.  `on` is q at the target, `off` elsewhere; they sum to 1:
  * H = lse - on x_t - off (sum x - x_t).  Of the n numbers the first `classes` count; others are
@@ -19,7 +28,9 @@ SIMD_INLINE real filled_loss(const real *x, real *g, bool wanted, int64_t n, int
     for (int64_t i = 0; i < n; i++)
         top = x[i] > top ? x[i] : top;
     top = top == -INFINITY ? 0 : top; /* as in softmax: no class is probable */
-    real at_target = x[target] - top;
+    real at_target = x[target] - top, others = 0;
+    if (at_target == -(real)INFINITY && off != 0) /* `total` would lose them; g may be x */
+        others = sum_of_others(x, classes, target, top);
 #pragma omp simd reduction(+ : sum, total)
     for (int64_t i = 0; i < n; i++) {
         real shifted = x[i] - top, e = simd_exp(shifted);
@@ -36,6 +47,8 @@ SIMD_INLINE real filled_loss(const real *x, real *g, bool wanted, int64_t n, int
             g[i] = scale * (g[i] * inverse - off);
         g[target] = scale * (p - on);
     }
+    if (at_target == -(real)INFINITY)
+        return log_sum - (on != 0 ? on * at_target : 0) - off * others;
     return log_sum - (on - off) * at_target - (off != 0 ? off * total : 0);
 }
 

@@ -22,9 +22,10 @@ typedef struct conv {
     simd_conv_plan plan;
     int64_t volume; /* numbers of a channel of x */
     bool plain;     /* U = x */
-    int64_t room_size;
-    real *room; /* of the first thread */
-    real *sums; /* pieces of a gradient of weights */
+    simd_conv_work work;
+    int members; /* threads that take tasks: all, or one, and then all share in its products */
+    real *room;  /* of the first of them */
+    real *sums;  /* pieces of a gradient of weights */
 } conv;
 
 /* Columns: positions `first` to first + count of each of some examples */
@@ -37,15 +38,16 @@ typedef struct channels {
     int64_t group, first, count;
 } channels;
 
-static conv conv_of(const simd_conv *a)
+static conv conv_of(const simd_conv *a, simd_conv_kind kind)
 {
     conv v = {.a = a,
               .plan = simd_conv_plan_of(a),
               .volume = a->d.size * a->h.size * a->w.size,
               .plain = simd_conv_is_plain(a),
-              .room_size = simd_conv_room(a),
+              .work = simd_conv_work_of(a, kind),
               .room = a->scratch};
-    v.sums = v.room + a->threads * v.room_size;
+    v.members = v.work.tasks < a->threads ? 1 : a->threads;
+    v.sums = v.room + v.members * simd_conv_room(&v.work);
     return v;
 }
 
@@ -84,17 +86,22 @@ static int64_t weights_in_all(const conv *v)
 /* A thread's room has what is unfolded, then a copy of y's part, then what products need. */
 static real *unfolded_of(const conv *v, int me)
 {
-    return v->room + me * v->room_size;
+    return v->room + me * simd_conv_room(&v->work);
 }
 
 static real *copy_of(const conv *v, int me)
 {
-    return unfolded_of(v, me) + v->plan.channels * v->plan.taps * v->plan.columns;
+    return unfolded_of(v, me) + v->work.unfolded;
 }
 
 static real *scratch_of(const conv *v, int me)
 {
-    return copy_of(v, me) + v->a->out * v->plan.columns;
+    return copy_of(v, me) + v->work.copy;
+}
+
+static int threads_of_product(const conv *v)
+{
+    return v->members == 1 ? v->a->threads : 1;
 }
 
 /* ---- unfolding and folding ------------------------------------------------------------------- */
@@ -172,8 +179,8 @@ SIMD_INLINE void move_rows(const simd_conv *a, const tap *t, real *x, int64_t fi
     }
 }
 
-/* Windows that move by one, as many as a row has numbers: then a row of U is a plane of x, moved by
- * some rows and columns, and what has come in from the sides is 0. */
+/* Stride 1, and as many windows as a row has numbers: a row of U is then a plane of x, shifted by
+ * some rows and columns, with zeros where the shift wraps around the sides. */
 static bool has_moved_planes(const simd_conv *a)
 {
     return a->h.stride == 1 && a->w.stride == 1 && a->w.count == a->w.size;
@@ -386,7 +393,7 @@ static void forward_task(const void *args, int64_t i, int me)
                                 .beta = k > 0 || a->bias,
                                 .c = c,
                                 .ldc = ldc,
-                                .threads = 1,
+                                .threads = threads_of_product(v),
                                 .scratch = scratch_of(v, me)};
         product.b = columns_of(v, some, b, unfolded_of(v, me), &product.ldb);
         SIMD(product)(&product);
@@ -397,7 +404,7 @@ static void forward_task(const void *args, int64_t i, int me)
 
 void SIMD(conv_forward)(const simd_conv *a)
 {
-    conv v = conv_of(a);
+    conv v = conv_of(a, SIMD_CONV_Y);
     if (has_padding(a) && !all_finite(a->weight, weights_in_all(&v))) {
         for (int64_t i = 0; i < a->batch * a->groups; i++)
             begin_with_bias(a, i % a->groups, v.plan.positions,
@@ -405,8 +412,7 @@ void SIMD(conv_forward)(const simd_conv *a)
         add_all(&v, true);
         return;
     }
-    int64_t tasks = a->groups * v.plan.example_blocks * v.plan.position_blocks;
-    simd_uneven_tasks(a->threads, tasks, 1, forward_task, &v);
+    simd_uneven_tasks(v.members, v.work.tasks, 1, forward_task, &v);
 }
 
 /* ---- the gradient of x ----------------------------------------------------------------------- */
@@ -430,7 +436,7 @@ static void give_back(const conv *v, channels some, block b, int me)
                             .ldb = copied ? columns : v->plan.positions,
                             .c = unfolded_of(v, me),
                             .ldc = columns,
-                            .threads = 1,
+                            .threads = threads_of_product(v),
                             .scratch = scratch_of(v, me)};
     if (copied)
         copy_y(v, some.group, b, dy, copy);
@@ -460,9 +466,8 @@ static void grad_x_task(const void *args, int64_t i, int me)
 
 void SIMD(conv_grad_x)(const simd_conv *a)
 {
-    conv v = conv_of(a);
-    int64_t tasks = a->groups * v.plan.example_blocks * v.plan.channel_blocks;
-    simd_uneven_tasks(a->threads, tasks, 1, grad_x_task, &v);
+    conv v = conv_of(a, SIMD_CONV_X);
+    simd_uneven_tasks(v.members, v.work.tasks, 1, grad_x_task, &v);
 }
 
 /* ---- the gradient of the weights ------------------------------------------------------------- */
@@ -472,35 +477,46 @@ static int64_t pieces_of(const conv *v)
     return v->plan.pieces > 1 ? v->plan.pieces : 1;
 }
 
-/* Task: some channels' weights, summed over a piece of the examples, one after the other */
+/* dweight += dy U' of one block of columns; the first of all begins with 0 */
+static void add_block(const conv *v, channels some, block b, bool first, real *to, int me)
+{
+    const simd_conv *a = v->a;
+    const real *dy = a->y;
+    bool copied = b.examples > 1;
+    int64_t columns = b.examples * b.count, taps = v->plan.taps;
+    real *copy = copy_of(v, me);
+    simd_product product = {.m = a->out,
+                            .n = some.count * taps,
+                            .k = columns,
+                            .alpha = 1,
+                            .a = copied ? copy : dy + y_at(v, b.example, some.group, 0) + b.first,
+                            .lda = copied ? columns : v->plan.positions,
+                            .tb = true,
+                            .beta = !first,
+                            .c = to + (some.group * a->out * a->in + some.first) * taps,
+                            .ldc = a->in * taps,
+                            .threads = threads_of_product(v),
+                            .scratch = scratch_of(v, me)};
+    if (copied)
+        copy_y(v, some.group, b, dy, copy);
+    product.b = columns_of(v, some, b, unfolded_of(v, me), &product.ldb);
+    SIMD(product)(&product);
+}
+
+/* Task: some channels' weights, summed over a piece of the examples */
 static void grad_w_task(const void *args, int64_t i, int me)
 {
     const conv *v = args;
-    const simd_conv *a = v->a;
     const simd_conv_plan *p = &v->plan;
-    int64_t pieces = pieces_of(v), piece = i % pieces, weights = a->out * a->in * p->taps;
-    int64_t block_of = i / pieces % p->channel_blocks, group = i / pieces / p->channel_blocks;
-    channels some = channels_at(v, group, block_of);
-    real *to = pieces > 1 ? v->sums + piece * a->groups * weights : a->to;
-    int64_t first = a->batch * piece / pieces, end = a->batch * (piece + 1) / pieces;
+    int64_t pieces = pieces_of(v), piece = i % pieces, of_channels = i / pieces;
+    channels some =
+        channels_at(v, of_channels / p->channel_blocks, of_channels % p->channel_blocks);
+    real *to = pieces > 1 ? v->sums + piece * weights_in_all(v) : v->a->to;
+    int64_t first = p->example_blocks * piece / pieces,
+            end = p->example_blocks * (piece + 1) / pieces;
     for (int64_t e = first; e < end; e++)
-        for (int64_t k = 0; k < p->position_blocks; k++) {
-            block b = {e, 1, k * p->count, window_smaller(p->count, p->positions - k * p->count)};
-            simd_product product = {.m = a->out,
-                                    .n = some.count * p->taps,
-                                    .k = b.count,
-                                    .alpha = 1,
-                                    .a = (const real *)a->y + y_at(v, e, group, 0) + b.first,
-                                    .lda = p->positions,
-                                    .tb = true,
-                                    .beta = e > first || k > 0,
-                                    .c = to + group * weights + some.first * p->taps,
-                                    .ldc = a->in * p->taps,
-                                    .threads = 1,
-                                    .scratch = scratch_of(v, me)};
-            product.b = columns_of(v, some, b, unfolded_of(v, me), &product.ldb);
-            SIMD(product)(&product);
-        }
+        for (int64_t k = 0; k < p->position_blocks; k++)
+            add_block(v, some, block_at(v, e, k), e == first && k == 0, to, me);
 }
 
 /* Some of all weights: the sum of their pieces */
@@ -519,15 +535,14 @@ static void add_pieces(const void *args, int64_t task)
 
 void SIMD(conv_grad_w)(const simd_conv *a)
 {
-    conv v = conv_of(a);
+    conv v = conv_of(a, SIMD_CONV_W);
     int64_t weights = weights_in_all(&v);
     if (has_padding(a) && !all_finite(a->y, a->batch * a->groups * a->out * v.plan.positions)) {
         memset(a->to, 0, (size_t)weights * sizeof(real));
         add_all(&v, false);
         return;
     }
-    simd_uneven_tasks(a->threads, a->groups * v.plan.channel_blocks * pieces_of(&v), 1, grad_w_task,
-                      &v);
+    simd_uneven_tasks(v.members, v.work.tasks, 1, grad_w_task, &v);
     if (v.plan.pieces > 1)
         simd_tasks(weights < 1 << 14 ? 1 : a->threads, (weights + 4095) / 4096, add_pieces, &v);
 }

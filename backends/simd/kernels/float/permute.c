@@ -11,8 +11,7 @@
 enum {
     TILE = 256 / sizeof(real), /* rows and columns */
     TILE_NUMBERS = TILE * TILE,
-    CROWDED =
-        4096 / sizeof(real) /* a step of so many numbers leads to the same set of the first cache */
+    CROWDED = 4096 / sizeof(real) /* a step of so many maps to the same set of the cache */
 };
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
@@ -71,7 +70,7 @@ SIMD_INLINE void transpose_squares(const real *x, int64_t x_step, real *y, int64
         }
 }
 
-/* `count` rows of y, which lie one after the other in x. */
+/* Copies `count` rows of `size` numbers, contiguous at x, to rows of y that are y_step apart. */
 static void copy_rows(const real *x, real *y, int64_t y_step, int64_t count, int64_t size)
 {
     for (int64_t k = 0; k < count; k++)
@@ -81,9 +80,10 @@ static void copy_rows(const real *x, real *y, int64_t y_step, int64_t count, int
         }
 }
 
-/* By SIMD_LINE columns, which are whole cache lines of x and few rows of y.  Where the rows of y crowd a
- * few sets of the cache, which hold 8 or 12 lines each, lines that one square has begun would be
- * lost before the next goes on with them: there rows are made in a strip, and copied whole. */
+/* Goes by SIMD_LINE columns: a whole cache line of x, and few rows of y.  If the rows of y map to
+ * the same few sets of the cache, of 8 or 12 lines each, a line that one square has begun is
+ * evicted before the next square goes on with it.  Such rows are first built in a strip, then
+ * copied whole. */
 static void transpose_lines(const real *x, int64_t x_step, real *y, int64_t y_step, int64_t rows,
                             int64_t columns)
 {
