@@ -132,6 +132,33 @@ static void a_row_without_any_class_is_not_nan(void **state)
     wg_graph_free(g);
 }
 
+/* Where the target's class is masked, and smoothing leaves it some or nothing */
+static void an_impossible_target(void **state)
+{
+    (void)state;
+    static const struct {
+        double smoothing, loss;
+        int64_t classes;
+    } cases[] = {{1, 0.693147181, 3}, {0.9, INFINITY, 3}, {1, 3.66356165, 40}};
+    for (int i = 0; i < 3; i++)
+        for (wg_dtype dtype = WG_F32; dtype <= WG_F64; dtype++) {
+            wg_graph *g = wg_graph_new();
+            double x[40] = {-INFINITY};
+            int32_t target = 0;
+            wg_value *logits = numbers(g, dtype, WG_SHAPE(1, cases[i].classes), x);
+            wg_value *ids = wg_constant(g, WG_I32, WG_SHAPE(1), &target);
+            wg_cross_entropy_attrs a = {.smoothing = cases[i].smoothing,
+                                        .spread = WG_SMOOTH_OFF_TARGET};
+            wg_value *loss = wg_cross_entropy(logits, ids, NULL, &a);
+            wg_plan *p = small_run(g, &loss, 1, 1);
+            double y = small_at(p, loss, 0);
+            check_that(y == cases[i].loss || fabs(y - cases[i].loss) <= 1e-6, "%s: %g, not %g",
+                       wg_dtype_name(dtype), y, cases[i].loss);
+            wg_plan_free(p);
+            wg_graph_free(g);
+        }
+}
+
 static void wrong_targets_are_data_errors(void **state)
 {
     (void)state;
@@ -348,6 +375,7 @@ int main(void)
         cmocka_unit_test(no_rows),
         cmocka_unit_test(masked_classes),
         cmocka_unit_test(a_row_without_any_class_is_not_nan),
+        cmocka_unit_test(an_impossible_target),
         cmocka_unit_test(wrong_targets_are_data_errors),
         cmocka_unit_test(normaliser_divides_the_sum),
         cmocka_unit_test(kernels_agree_with_expansions),

@@ -277,8 +277,8 @@ static bool has_padding(const simd_conv *a)
     return a->d.padding || a->h.padding || a->w.padding;
 }
 
-/* Of one channel of an example and one tap, the terms of a row of positions: y[o] += weight[o] x for
- * each o of the group, or weight[o] += y[o] x.  Weights are w_step apart, rows of y y_step. */
+/* Of one channel of an example and one tap, the terms of a row of positions: y[o] += weight[o] x
+ * for each o of the group, or weight[o] += y[o] x.  Weights are w_step apart, rows of y y_step. */
 static void add_terms(const real *x, int64_t x_step, int64_t n, int64_t outputs, real *weight,
                       int64_t w_step, real *y, int64_t y_step, bool forward)
 {
