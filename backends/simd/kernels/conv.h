@@ -119,13 +119,17 @@ static inline int64_t simd_conv_room(const simd_conv_work *w)
     return (w->unfolded + w->copy + w->product + 15) / 16 * 16;
 }
 
+/* For any thread count up to a->threads */
 static inline int64_t simd_conv_scratch(const simd_conv *a, simd_conv_kind kind)
 {
+    simd_conv one = *a;
+    one.threads = 1;
     simd_conv_plan p = simd_conv_plan_of(a);
-    simd_conv_work w = simd_conv_work_of(a, kind);
+    simd_conv_work alone = simd_conv_work_of(&one, kind), together = simd_conv_work_of(a, kind);
     int64_t weights = a->groups * a->out * a->in * p.taps;
-    int64_t members = w.tasks < a->threads ? 1 : a->threads;
-    return members * simd_conv_room(&w) +
+    int64_t rooms = simd_product_least(alone.tasks, a->threads) * simd_conv_room(&alone);
+    int64_t shared = alone.tasks < a->threads ? simd_conv_room(&together) : 0;
+    return (rooms > shared ? rooms : shared) +
            (kind == SIMD_CONV_W && p.pieces > 1 ? p.pieces * weights : 0);
 }
 
