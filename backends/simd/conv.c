@@ -3,11 +3,6 @@
 #include "backends/simd/internal.h"
 #include "wengert/ops/conv.h"
 
-static simd_window window_of(const wg_sliding *w)
-{
-    return (simd_window){w->size, w->kernel, w->stride, w->padding, w->dilation, w->count};
-}
-
 /* Which of a node's tensors is x, the weights and y: operands, or -1 for the result. */
 typedef struct roles {
     const wg_op *op[2];
@@ -43,9 +38,9 @@ static simd_conv conv_of(const wg_node *n, int threads)
                        .groups = g.groups,
                        .in = g.in,
                        .out = g.out,
-                       .d = window_of(&g.d),
-                       .h = window_of(&g.h),
-                       .w = window_of(&g.w),
+                       .d = simd_window_of(&g.d),
+                       .h = simd_window_of(&g.h),
+                       .w = simd_window_of(&g.w),
                        .threads = threads};
 }
 

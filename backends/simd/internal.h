@@ -6,6 +6,7 @@
 #include "backends/run_mode.h"
 #include "backends/simd/kernels/kernels.h"
 #include "wengert/backends/backend.h"
+#include "wengert/ops/sliding.h"
 #include "wengert/ops/table.h"
 
 /* The kernel of an op; of several, a node gets the first that takes it. */
@@ -40,6 +41,11 @@ static inline const simd_float_table *simd_floats(const wg_call *c)
 {
     const simd_table *kernels = simd_kernels(c);
     return c->node->in[0]->dtype == WG_F64 ? kernels->f64 : kernels->f32;
+}
+
+static inline simd_window simd_window_of(const wg_sliding *w)
+{
+    return (simd_window){w->size, w->kernel, w->stride, w->padding, w->dilation, w->count};
 }
 
 /* Of ops whose operand 0 decides. */

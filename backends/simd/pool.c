@@ -2,11 +2,6 @@
 #include "backends/simd/internal.h"
 #include "wengert/ops/pool.h"
 
-static simd_window window_of(const wg_sliding *w)
-{
-    return (simd_window){w->size, w->kernel, w->stride, w->padding, w->dilation, w->count};
-}
-
 static const char *refuses_pool(const wg_node *n)
 {
     const int64_t *d = n->in[0]->shape.dim;
@@ -23,8 +18,8 @@ static void run_pool(wg_call *c)
                    .y = c->out[0],
                    .index = c->out[1],
                    .planes = n->in[0]->shape.dim[0] * n->in[0]->shape.dim[1],
-                   .h = window_of(&h),
-                   .w = window_of(&w),
+                   .h = simd_window_of(&h),
+                   .w = simd_window_of(&w),
                    .threads = c->threads};
     simd_kernels(c)->max_pool(&a);
 }
@@ -77,8 +72,8 @@ static simd_mean_pool means_of(const wg_call *c, const wg_value *of, const wg_va
     return (simd_mean_pool){.from = c->in[0],
                             .to = c->out[0],
                             .planes = of->shape.dim[0] * of->shape.dim[1],
-                            .h = window_of(&h),
-                            .w = window_of(&w),
+                            .h = simd_window_of(&h),
+                            .w = simd_window_of(&w),
                             .exclude_padding = attrs->exclude_padding,
                             .threads = c->threads};
 }

@@ -6,17 +6,7 @@
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/index.h"
 
-/* y[o, i, :] = x[o, ids[i], :], where a copy of a single element is not worth a call. */
-static inline void copy_element(char *to, const char *from, int64_t bytes)
-{
-    if (bytes == 4)
-        memcpy(to, from, 4);
-    else if (bytes == 8)
-        memcpy(to, from, 8);
-    else
-        memcpy(to, from, (size_t)bytes);
-}
-
+/* y[o, i, :] = x[o, ids[i], :] */
 static void take(wg_call *c, int axis)
 {
     const wg_value *ids = c->node->in[1];
@@ -28,7 +18,8 @@ static void take(wg_call *c, int axis)
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, x.outer *count *x.inner))
     for (int64_t row = 0; row < x.outer * count; row++) {
         int64_t from = row / count * x.size + wgi_get_int(c->in[1], ids->dtype, row % count);
-        copy_element((char *)c->out[0] + row * bytes, (const char *)c->in[0] + from * bytes, bytes);
+        memcpy((char *)c->out[0] + row * bytes, (const char *)c->in[0] + from * bytes,
+               (size_t)bytes);
     }
 }
 
