@@ -82,7 +82,7 @@ static void results_are_those_of_the_reference(void **state)
         const double *a = wg_plan_data(plans[0], d.params[k]),
                      *b = wg_plan_data(plans[1], d.params[k]);
         for (int64_t i = 0; i < wg_value_count(d.params[k]); i++, compared++)
-            check_that(fabs(a[i] - b[i]) <= 1e-11, "%s[%lld]: %.17g, not %.17g", d.params[k]->name,
+            check_that(fabs(a[i] - b[i]) <= 5e-13, "%s[%lld]: %.17g, not %.17g", d.params[k]->name,
                        (long long)i, a[i], b[i]);
     }
     check_that(compared > 10000, "%lld", (long long)compared);
