@@ -38,8 +38,13 @@ static int64_t compared(wg_graph *g, wg_value *y, const char *kernel)
                                              .no_fold = true});
         wg_plan_step last = wg_plan_step_at(p[i], wg_plan_step_count(p[i]) - 1);
         assert_string_equal(last.kernel, i ? kernel : "reference");
-        for (int k = 0; k < y->node->n_in; k++)
-            fill(p[i], y->node->in[k]);
+        for (int k = 0; k < y->node->n_in; k++) {
+            const wg_value *x = y->node->in[k];
+            if (i)
+                memcpy(wg_plan_data(p[i], x), wg_plan_data(p[0], x), wg_value_bytes(x));
+            else
+                fill(p[0], x);
+        }
         run(p[i], 0);
     }
     for (int i = 1; i < PLANS; i++)
@@ -62,8 +67,7 @@ static int64_t permuted(wg_dtype dtype, wg_shape shape, wg_axes order, const cha
 static void matrices_are_transposed(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {1,  3,  7,  8,  9,   15,  16,   17,
-                                    33, 64, 65, 79, 100, 143, 1024, 1030};
+    static const int64_t sizes[] = {1, 3, 7, 8, 9, 15, 16, 17, 33, 64, 65, 143, 1030};
     int64_t n = 0;
     for (int i = 0; i < WG_COUNT(sizes); i++)
         for (int j = 0; j < WG_COUNT(sizes); j++) {
@@ -75,7 +79,7 @@ static void matrices_are_transposed(void **state)
             n += permuted(dtype, WG_SHAPE(3, r, c), WG_AXES(0, 2, 1),
                           takes ? "transposes" : "reference");
         }
-    check_that(n > 10000000, "%lld", (long long)n);
+    check_that(n > 7900000, "%lld", (long long)n);
 }
 
 static bool moves_to_the_next_order(wg_axes *order)
@@ -103,8 +107,8 @@ static void every_order_of_axes(void **state)
 {
     (void)state;
     static const wg_shape shapes[] = {
-        {3, {9, 17, 33}},     {3, {8, 16, 100}},     {3, {70, 15, 10}},       {4, {9, 8, 17, 15}},
-        {4, {16, 33, 7, 10}}, {5, {8, 9, 10, 8, 9}}, {5, {7, 15, 9, 16, 10}},
+        {3, {9, 17, 33}},    {3, {8, 16, 100}},    {3, {70, 15, 10}},
+        {4, {9, 8, 17, 15}}, {4, {16, 33, 7, 10}}, {5, {8, 9, 10, 8, 9}},
     };
     int64_t n = 0, taken = 0;
     for (int i = 0; i < WG_COUNT(shapes); i++) {

@@ -109,7 +109,7 @@ static void products_are_right_at_any_number_of_threads(void **state)
 {
     (void)state;
     setting s = all_tables();
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < drawn_cases(TRIES); i++) {
         int64_t m = draw_size(&s, LARGEST), n = draw_size(&s, LARGEST);
         check_size(&s, m, n, draw_size(&s, 2 * LARGEST), false);
     }

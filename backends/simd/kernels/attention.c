@@ -138,29 +138,106 @@ static void fill(float *s, int64_t from, int64_t to, float value)
         s[j] = value;
 }
 
-/* softmax of s[seen.from .. seen.to) in place; zeros before, and behind up to `width`, whole
- * vectors.  No visible key gives zeros. */
-static void softmax_row(float *s, keys_of seen, int64_t width)
+enum {
+    TOGETHER = SIMD_LANES == 16 ? 4 : 2, /* rows of a softmax: one alone would wait for its sums */
+    LANES = 16,
+};
+
+/* The larger of two, or of all lanes.  A comparison drops NaN; the sum of exps does not. */
+SIMD_INLINE float larger(float x, float y)
 {
-    float top = -INFINITY, sum = 0;
-    int64_t first = seen.from / 16 * 16, n = whole_vectors(seen.to);
-    fill(s, first, seen.from, -INFINITY); /* of which exp makes 0 */
-    fill(s, seen.to, n, -INFINITY);
-#pragma omp simd reduction(max : top)
-    for (int64_t j = first; j < n; j++)
-        top = s[j] > top ? s[j] : top;
-    top = top == -INFINITY ? 0 : top;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t j = first; j < n; j++) {
-        s[j] = simd_exp(s[j] - top);
-        sum += s[j];
-    }
-    float inverse = sum > 0 || sum != sum ? 1 / sum : 0;
+    return x > y ? x : y;
+}
+
+SIMD_INLINE float largest(const float *x)
+{
+    float eight[8], four[4];
+    for (int l = 0; l < 8; l++)
+        eight[l] = larger(x[l], x[8 + l]);
+    for (int l = 0; l < 4; l++)
+        four[l] = larger(eight[l], eight[4 + l]);
+    return larger(larger(four[0], four[2]), larger(four[1], four[3]));
+}
+
+SIMD_INLINE float sum_of_lanes(const float *x)
+{
+    float eight[8], four[4];
+    for (int l = 0; l < 8; l++)
+        eight[l] = x[l] + x[8 + l];
+    for (int l = 0; l < 4; l++)
+        four[l] = eight[l] + eight[4 + l];
+    return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
+/* Takes the largest of the keys from ... to - 1, whole vectors, of each row into its lanes.  With
+ * `hides`, -inf, of which exp makes 0, takes the place of what the row does not see. */
+SIMD_INLINE void take_largest(float *s, int64_t ld, const keys_of *seen, int rows, int64_t from,
+                              int64_t to, bool hides, float (*lane)[LANES])
+{
+    for (int64_t j = from; j < to; j += LANES) {
+        SIMD_UNROLLED
+        for (int r = 0; r < rows; r++) {
+            float *x = s + r * ld + j;
+            int32_t first = (int32_t)(seen[r].from - j), end = (int32_t)(seen[r].to - j);
 #pragma omp simd
-    for (int64_t j = first; j < n; j++)
-        s[j] *= inverse;
-    fill(s, 0, first, 0);
-    fill(s, n, width, 0);
+            for (int32_t l = 0; l < LANES; l++) {
+                float y = !hides || (l >= first && l < end) ? x[l] : -INFINITY;
+                if (hides)
+                    x[l] = y;
+                lane[r][l] = larger(y, lane[r][l]);
+            }
+        }
+    }
+}
+
+/* softmax in place of the keys that each of `rows` rows of s sees; zeros elsewhere, up to `width`,
+ * whole vectors.  No visible key gives zeros.  `rows` is a constant where this is called. */
+SIMD_INLINE void softmax_rows(float *s, int64_t ld, const keys_of *seen, int rows, int64_t width)
+{
+    float lane[TOGETHER][LANES], top[TOGETHER], factor[TOGETHER];
+    keys_of some = seen[0], all = seen[0]; /* vectors of which a row sees some, all rows all */
+    for (int r = 0; r < rows; r++) {
+        some.from = seen[r].from < some.from ? seen[r].from : some.from;
+        some.to = seen[r].to > some.to ? seen[r].to : some.to;
+        all.from = seen[r].from > all.from ? seen[r].from : all.from;
+        all.to = seen[r].to < all.to ? seen[r].to : all.to;
+        fill(lane[r], 0, LANES, -INFINITY);
+    }
+    some = (keys_of){some.from / LANES * LANES, whole_vectors(some.to)};
+    all = (keys_of){whole_vectors(all.from), all.to / LANES * LANES};
+    if (all.from >= all.to)
+        all = (keys_of){some.to, some.to};
+    take_largest(s, ld, seen, rows, some.from, all.from, true, lane);
+    take_largest(s, ld, seen, rows, all.from, all.to, false, lane);
+    take_largest(s, ld, seen, rows, all.to, some.to, true, lane);
+    for (int r = 0; r < rows; r++) {
+        top[r] = largest(lane[r]);
+        top[r] = top[r] == -INFINITY ? 0 : top[r];
+        fill(lane[r], 0, LANES, 0);
+    }
+    for (int64_t j = some.from; j < some.to; j += LANES) {
+        SIMD_UNROLLED
+        for (int r = 0; r < rows; r++) {
+            float *x = s + r * ld + j;
+#pragma omp simd
+            for (int l = 0; l < LANES; l++) {
+                x[l] = simd_exp(x[l] - top[r]);
+                lane[r][l] += x[l];
+            }
+        }
+    }
+    for (int r = 0; r < rows; r++) {
+        float sum = sum_of_lanes(lane[r]);
+        factor[r] = sum > 0 || sum != sum ? 1 / sum : 0;
+    }
+    for (int r = 0; r < rows; r++) {
+        float *x = s + r * ld;
+#pragma omp simd
+        for (int64_t j = some.from; j < some.to; j++)
+            x[j] *= factor[r];
+        fill(x, 0, some.from, 0);
+        fill(x, some.to, width, 0);
+    }
 }
 
 /* Columns of x from `rows` <= 4 rows of k: four at a time, which is one load and one store of four
@@ -296,6 +373,18 @@ static void add_bias(const simd_attention *a, const tile *w, int64_t t, float *r
         s[j] += bias[j];
 }
 
+/* Rows i ... i + rows - 1 of P from those of S */
+SIMD_INLINE void softmax_of(const simd_attention *a, const tile *w, int64_t i, int rows)
+{
+    keys_of seen[TOGETHER];
+    for (int r = 0; r < rows; r++) { /* of the tile's keys */
+        keys_of k = row_keys(a, w->t + i + r, w->visible);
+        seen[r].from = k.from > w->keys.from ? k.from - w->keys.from : 0;
+        seen[r].to = k.to > w->keys.from ? k.to - w->keys.from : 0;
+    }
+    softmax_rows(w->p + i * w->ld, w->ld, seen, rows, whole_vectors(w->keys.to - w->keys.from));
+}
+
 /* P of the tile, [rows, keys], and zeros to the end of their vector. */
 static void weights(const simd_attention *a, const tile *w)
 {
@@ -304,14 +393,13 @@ static void weights(const simd_attention *a, const tile *w)
                          false, head(&a->k, w->b, w->h / a->groups, w->keys.from), a->k.row, true,
                          0, w->p, w->ld, NULL, false, 1, w->room},
          a->failed);
-    for (int64_t i = 0; i < w->rows; i++) {
-        keys_of seen = row_keys(a, w->t + i, w->visible);
-        if (a->bias.data)
-            add_bias(a, w, w->t + i, w->p + i * w->ld);
-        seen.from = seen.from > w->keys.from ? seen.from - w->keys.from : 0;
-        seen.to = seen.to > w->keys.from ? seen.to - w->keys.from : 0;
-        softmax_row(w->p + i * w->ld, seen, whole_vectors(keys));
-    }
+    for (int64_t i = 0; a->bias.data && i < w->rows; i++)
+        add_bias(a, w, w->t + i, w->p + i * w->ld);
+    int64_t i = 0;
+    for (; i + TOGETHER <= w->rows; i += TOGETHER)
+        softmax_of(a, w, i, TOGETHER);
+    for (; i < w->rows; i++)
+        softmax_of(a, w, i, 1);
 }
 
 /* Whether the keys of x that only some rows of the tile see are finite. */
@@ -350,7 +438,9 @@ static void forward_rows(const simd_attention *a, const tile *w)
          a->failed);
 }
 
-/* Rows of a tile, and how many tiles a head has. */
+/* Rows of a tile, and how many tiles a head has.  Where later rows see more keys, a short tile
+ * leaves out more of what its rows do not see; long products want more rows. */
+enum { CAUSAL_ROWS = 32, CAUSAL_LONG = 256 };
 typedef struct tiling {
     const simd_attention *a;
     int64_t rows, tiles;
@@ -359,6 +449,9 @@ typedef struct tiling {
 static tiling tiling_of(const simd_attention *a)
 {
     int64_t rows = simd_attention_tile(a->T, a->S, a->last - a->first + 1).rows;
+    int64_t few = a->S > CAUSAL_LONG ? 2 * CAUSAL_ROWS : CAUSAL_ROWS;
+    if (a->last + 1 < a->S && rows > few)
+        rows = few;
     return (tiling){a, rows, rows ? (a->T + rows - 1) / rows : 0};
 }
 
