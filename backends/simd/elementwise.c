@@ -38,6 +38,8 @@ static const struct {
     {&wg_op_log1p, SIMD_LOG1P},
     {&wg_op_expm1, SIMD_EXPM1},
     {&wg_op_atan, SIMD_ATAN},
+    {&wg_op_asin, SIMD_ASIN},
+    {&wg_op_acos, SIMD_ACOS},
     {&wg_op_sin, SIMD_SIN},
     {&wg_op_cos, SIMD_COS},
     {&wg_op_erf, SIMD_ERF},
@@ -70,6 +72,7 @@ static const struct {
     {&wg_op_div, SIMD_DIV},
     {&wg_op_maximum, SIMD_MAXIMUM},
     {&wg_op_minimum, SIMD_MINIMUM},
+    {&wg_op_remainder, SIMD_REMAINDER},
     {&wg_op_pow, SIMD_POW},
 };
 
@@ -125,6 +128,8 @@ const simd_kernel wgi_simd_elementwise[] = {
     {&wg_op_log1p, "elementwise", refuses, NULL, run},
     {&wg_op_expm1, "elementwise", refuses, NULL, run},
     {&wg_op_atan, "elementwise", refuses, NULL, run},
+    {&wg_op_asin, "elementwise", refuses, NULL, run},
+    {&wg_op_acos, "elementwise", refuses, NULL, run},
     {&wg_op_sin, "elementwise", refuses, NULL, run},
     {&wg_op_cos, "elementwise", refuses, NULL, run},
     {&wg_op_erf, "elementwise", refuses, NULL, run},
@@ -159,6 +164,7 @@ const simd_kernel wgi_simd_elementwise[] = {
     {&wg_op_div, "elementwise", refuses_other_floats, NULL, run},
     {&wg_op_maximum, "elementwise", refuses_other_floats, NULL, run},
     {&wg_op_minimum, "elementwise", refuses_other_floats, NULL, run},
+    {&wg_op_remainder, "elementwise", refuses_other_floats, NULL, run},
     {&wg_op_pow, "elementwise", refuses_pow, NULL, run},
     {.op = NULL},
 };

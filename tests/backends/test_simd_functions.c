@@ -22,6 +22,8 @@ static wide function(simd_function f, wide x)
     case SIMD_LOG1P: return log1p(x);
     case SIMD_EXPM1: return expm1(x);
     case SIMD_ATAN: return atan(x);
+    case SIMD_ASIN: return asin(x);
+    case SIMD_ACOS: return acos(x);
     case SIMD_ERF: return erf(x);
     case SIMD_ELU: return x <= 0 ? (wide)PARAMETER * expm1(x) : x;
     case SIMD_SINH: return sinh(x);
@@ -59,6 +61,10 @@ static real operand(int f, int i, real x)
     const bool f64 = sizeof(real) == sizeof(double);
     const bool grows = f == SIMD_EXP || f == SIMD_EXPM1 || f == SIMD_SINH || f == SIMD_COSH;
     const real most = (real)(f64 ? grows ? 709.7 : 640 : grows ? 88.7 : 80); /* e^most is finite */
+    if (f == SIMD_ASIN || f == SIMD_ACOS) /* near -1, 0 and 1, and elsewhere */
+        return i % 3 == 0   ? x
+               : i % 3 == 1 ? x * (real)1e-4
+                            : copysign(1 - x * x / (1 << i % 20), x);
     real size = i % 3 == 0 ? most : i % 3 == 1 ? 6 : i % 11 ? 1 : (real)1e-30;
     if (f != SIMD_LOG && f != SIMD_LOG1P)
         return x * size;
@@ -130,6 +136,16 @@ static void functions_at_their_ends(void **state)
         {SIMD_ATAN, INFINITY, (real)1.5707963267948966},
         {SIMD_ATAN, -INFINITY, -(real)1.5707963267948966},
         {SIMD_ATAN, (real)-1e-30, (real)-1e-30},
+        {SIMD_ASIN, 1, (real)1.5707963267948966},
+        {SIMD_ASIN, -1, -(real)1.5707963267948966},
+        {SIMD_ASIN, (real)-1e-30, (real)-1e-30},
+        {SIMD_ASIN, (real)1.0001, NAN},
+        {SIMD_ASIN, -INFINITY, NAN},
+        {SIMD_ACOS, 1, 0},
+        {SIMD_ACOS, -1, (real)3.1415926535897932},
+        {SIMD_ACOS, 0, (real)1.5707963267948966},
+        {SIMD_ACOS, (real)-1.0001, NAN},
+        {SIMD_ACOS, INFINITY, NAN},
         {SIMD_ERF, INFINITY, 1},
         {SIMD_ERF, -INFINITY, -1},
         {SIMD_ELU, INFINITY, INFINITY},

@@ -15,6 +15,8 @@ typedef enum simd_function {
     SIMD_LOG1P,
     SIMD_EXPM1,
     SIMD_ATAN,
+    SIMD_ASIN,
+    SIMD_ACOS,
     SIMD_ERF,
     SIMD_ELU,
     SIMD_SINH,
@@ -53,6 +55,7 @@ typedef enum simd_function {
     SIMD_DIV,
     SIMD_MAXIMUM,
     SIMD_MINIMUM,
+    SIMD_REMAINDER,
     SIMD_POW /* the exponent is one number; not exact */
 } simd_function;
 

@@ -76,6 +76,8 @@ LOOP(loop_log, simd_log(a[i]))
 LOOP(loop_log1p, simd_log1p(a[i]))
 LOOP(loop_expm1, simd_expm1(a[i]))
 LOOP(loop_atan, simd_atan(a[i]))
+LOOP(loop_asin, simd_asin(a[i]))
+LOOP(loop_acos, simd_acos(a[i]))
 LOOP(loop_erf, simd_erf(a[i]))
 LOOP(loop_sinh, simd_sinh(a[i]))
 LOOP(loop_cosh, simd_cosh(a[i]))
@@ -208,6 +210,62 @@ LOOPS(div, u / v)
 LOOPS(maximum, u < v ? v : u >= v ? u : u + v) /* u + v only where one is NaN */
 LOOPS(minimum, u > v ? v : u <= v ? u : u + v)
 
+/* ---- remainders ------------------------------------------------------------------------------ */
+
+/* a - b floor(a / b), by way of C's remainder, which has the sign of a */
+static inline real remainder_of(real a, real b)
+{
+    real r = fmod(a, b);
+    return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
+}
+
+/* The same of elements of a and b that lie `a_step` and `b_step` apart, constants where this is
+ * called.  A fused multiply-add rounds a - b q once, which leaves no error while q is exact; where
+ * the quotient was rounded up to a whole number, r has the wrong sign, and lacks b. */
+SIMD_INLINE void remainders(const real *a, int a_step, const real *b, int b_step, real *y,
+                            int64_t n)
+{
+#if defined(FP_FAST_FMA) && defined(FP_FAST_FMAF)
+    const real most = sizeof(real) == sizeof(float) ? 0x1p22F : (real)0x1p51;
+    for (int64_t from = 0; from < n; from += STRIP) {
+        int64_t count = n - from < STRIP ? n - from : STRIP;
+        const real *u = a + from * a_step, *v = b + from * b_step;
+        real made[STRIP];
+        int beyond = 0;
+#pragma omp simd reduction(| : beyond)
+        for (int64_t i = 0; i < count; i++) {
+            real by = v[i * b_step], q = u[i * a_step] / by, r = fma(-floor(q), by, u[i * a_step]);
+            made[i] = r == 0 ? copysign(r, by) : (r < 0) != (by < 0) ? r + by : r;
+            beyond |= !(fabs(q) < most) | !(fabs(by) < (real)INFINITY);
+        }
+        for (int64_t i = 0; beyond && i < count; i++) {
+            real by = v[i * b_step], q = u[i * a_step] / by;
+            if (!(fabs(q) < most) || !(fabs(by) < (real)INFINITY))
+                made[i] = remainder_of(u[i * a_step], by);
+        }
+        memcpy(y + from, made, (size_t)count * sizeof *y);
+    }
+#else
+    for (int64_t i = 0; i < n; i++)
+        y[i] = remainder_of(a[i * a_step], b[i * b_step]);
+#endif
+}
+
+static void loop_remainder(const real *a, const real *b, real *y, int64_t n)
+{
+    remainders(a, 1, b, 1, y, n);
+}
+
+static void right_remainder(const real *a, const real *b, real *y, int64_t n)
+{
+    remainders(a, 1, b, 0, y, n);
+}
+
+static void left_remainder(const real *a, const real *b, real *y, int64_t n)
+{
+    remainders(a, 0, b, 1, y, n);
+}
+
 typedef void loop(const real *a, const real *b, real *y, int64_t n);
 enum { ALIKE, RIGHT, LEFT, WAYS }; /* how operands are broadcast along a row */
 
@@ -221,6 +279,8 @@ static loop *const loops[][WAYS] = {
     [SIMD_LOG1P] = {loop_log1p},
     [SIMD_EXPM1] = {loop_expm1},
     [SIMD_ATAN] = {loop_atan},
+    [SIMD_ASIN] = {loop_asin},
+    [SIMD_ACOS] = {loop_acos},
     [SIMD_ERF] = {loop_erf},
     [SIMD_ELU] = {loop_elu},
     [SIMD_SINH] = {loop_sinh},
@@ -257,6 +317,7 @@ static loop *const loops[][WAYS] = {
     [SIMD_DIV] = THREE(div),
     [SIMD_MAXIMUM] = THREE(maximum),
     [SIMD_MINIMUM] = THREE(minimum),
+    [SIMD_REMAINDER] = THREE(remainder),
     [SIMD_POW] = {NULL, right_pow, NULL},
 };
 
