@@ -32,7 +32,7 @@ static real arithmetic(simd_function f, real u, real v)
     case SIMD_MINIMUM: return isnan(u) || isnan(v) ? NAN : u > v ? v : u;
     case SIMD_REMAINDER: {
         real r = fmod(u, v); /* has the sign of u */
-        return r != 0 && (r < 0) != (v < 0) ? r + v : r;
+        return r == 0 ? copysign(r, v) : (r < 0) != (v < 0) ? r + v : r;
     }
     default: fail_msg("function %d is not arithmetic", (int)f); return 0;
     }
@@ -41,6 +41,13 @@ static real arithmetic(simd_function f, real u, real v)
 static bool same(real x, real y)
 {
     return isnan(x) ? isnan(y) : memcmp(&x, &y, sizeof x) == 0 || (x == 0 && y == 0);
+}
+
+/* The zeros of remainders have a sign. */
+static bool is_right(simd_function f, real x, real u, real v)
+{
+    real y = arithmetic(f, u, v);
+    return same(x, y) && (f != SIMD_REMAINDER || y != 0 || signbit(x) == signbit(y));
 }
 
 static const real specials[] = {0.0f,  -0.0f,  1.0f,     -1.0f,     1e-38f, -1e-45f,
@@ -86,9 +93,8 @@ static void arithmetic_is_exact(void **state)
                                                       .parameter = SLOPE,
                                                       .upper = UPPER});
                 for (int64_t i = 0; i < counts[k]; i++, compared++)
-                    check_that(same(y[i], arithmetic(f, x[i], v[i])),
-                               "%s, function %d of %g and %g: %g", s.table[t]->isa, f, (double)x[i],
-                               (double)v[i], (double)y[i]);
+                    check_that(is_right(f, y[i], x[i], v[i]), "%s, function %d of %g and %g: %g",
+                               s.table[t]->isa, f, (double)x[i], (double)v[i], (double)y[i]);
                 free_room(y, counts[k]);
             }
     check_that(compared > 500000, "%lld", (long long)compared);
@@ -152,7 +158,7 @@ static void operands_are_broadcast(void **state)
                 for (int64_t i = 0; i < n; i++, compared++) {
                     real u = x[source_of(&a->shape, &y->shape, i)],
                          w = v[source_of(&b->shape, &y->shape, i)];
-                    check_that(same(to[i], arithmetic(f, u, w)),
+                    check_that(is_right(f, to[i], u, w),
                                "%s, function %d, shapes %d, element %lld: %g", s.table[t]->isa, f,
                                k, (long long)i, (double)to[i]);
                 }

@@ -45,6 +45,22 @@ static inline real simd_cosh(real x)
     return x != x ? x : y;
 }
 
+/* For w = |x| above 1/2 arcsin w = pi / 2 - 2 arcsin sqrt((1 - w) / 2), whose argument is small. */
+static inline real simd_asin(real x)
+{
+    bool above;
+    real arc = simd_arc(fabs(x), &above);
+    return copysign(above ? (real)1.5707963267948966 - 2 * arc : arc, x);
+}
+
+static inline real simd_acos(real x)
+{
+    bool above;
+    real arc = simd_arc(fabs(x), &above),
+         far = x < 0 ? (real)3.1415926535897932 - 2 * arc : 2 * arc;
+    return above ? far : (real)1.5707963267948966 - copysign(arc, x);
+}
+
 /* max(x, 0) + ln(1 + u), u = exp(-|x|); what 1 + u lost of u is added, since ln(w + r) = ln w + r /
  * w + ... */
 static inline real simd_softplus(real x)

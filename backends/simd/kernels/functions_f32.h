@@ -70,33 +70,18 @@ static inline float simd_atan(float x)
     return copysignf(y, x);
 }
 
-/* arcsin of 0 <= w <= 1 is w + w^3 p(w^2) up to 1/2, and above it pi / 2 - 2 arcsin sqrt((1 - w) /
- * 2); p is that of Cephes' asinf (Moshier).  Returns the arcsin of w, or *above of that root. */
+/* arcsin s = s + s^3 p(s^2), where s = w up to 1/2, *above it sqrt((1 - w) / 2): see simd_asin; p
+ * is that of Cephes' asinf (Moshier).  NaN if w > 1 */
 static inline float simd_arc(float w, bool *above)
 {
     *above = w > 0.5f;
-    float z = *above ? 0.5f * (1.0f - w) : w * w, s = *above ? sqrtf(z) : w; /* NaN beyond 1 */
+    float z = *above ? 0.5f * (1.0f - w) : w * w, s = *above ? sqrtf(z) : w;
     float p = 4.2163199048e-2f;
     p = p * z + 2.4181311049e-2f;
     p = p * z + 4.5470025998e-2f;
     p = p * z + 7.4953002686e-2f;
     p = p * z + 1.6666752422e-1f;
     return s + s * z * p;
-}
-
-static inline float simd_asin(float x)
-{
-    bool above;
-    float arc = simd_arc(fabsf(x), &above);
-    return copysignf(above ? 1.57079633f - 2.0f * arc : arc, x);
-}
-
-static inline float simd_acos(float x)
-{
-    bool above;
-    float arc = simd_arc(fabsf(x), &above);
-    return above ? x < 0.0f ? 3.14159265f - 2.0f * arc : 2.0f * arc
-                 : 1.57079633f - copysignf(arc, x);
 }
 
 /* x p(x^2) / q(x^2), fitted for |x| <= 9.02, where tanh begins to round to 1: the quotient differs

@@ -216,13 +216,12 @@ static inline double simd_atan(double x)
     return copysign(y, x);
 }
 
-/* arcsin of 0 <= w <= 1 is w + w^3 p(w^2) / q(w^2) up to 1/2, and above it pi / 2 - 2 arcsin
- * sqrt((1 - w) / 2); p and q are those of fdlibm's asin.  Returns the arcsin of w, or *above of
- * that root. */
+/* arcsin s = s + s^3 p(s^2) / q(s^2), where s = w up to 1/2, *above it sqrt((1 - w) / 2): see
+ * simd_asin; p and q are those of fdlibm's asin.  NaN if w > 1 */
 static inline double simd_arc(double w, bool *above)
 {
     *above = w > 0.5;
-    double z = *above ? 0.5 * (1.0 - w) : w * w, s = *above ? sqrt(z) : w; /* NaN beyond 1 */
+    double z = *above ? 0.5 * (1.0 - w) : w * w, s = *above ? sqrt(z) : w;
     double p = 3.47933107596021167570e-05, q = 7.70381505559019352791e-02;
     p = p * z + 7.91534994289814532176e-04;
     p = p * z - 4.00555345006794114027e-02;
@@ -234,21 +233,6 @@ static inline double simd_arc(double w, bool *above)
     q = q * z - 2.40339491173441421878e+00;
     q = q * z + 1.0;
     return s + s * z * p / q;
-}
-
-static inline double simd_asin(double x)
-{
-    bool above;
-    double arc = simd_arc(fabs(x), &above);
-    return copysign(above ? 1.5707963267948966 - 2.0 * arc : arc, x);
-}
-
-static inline double simd_acos(double x)
-{
-    bool above;
-    double arc = simd_arc(fabs(x), &above);
-    return above ? x < 0.0 ? 3.141592653589793 - 2.0 * arc : 2.0 * arc
-                 : 1.5707963267948966 - copysign(arc, x);
 }
 
 /* ---- sigmoids -------------------------------------------------------------------------------- */

@@ -17,10 +17,11 @@ enum { SIMD_LANES = 4, SIMD_BLOCK_ROWS = 4 };
 typedef float simd_vector __attribute__((vector_size(4 * SIMD_LANES), aligned(4), may_alias));
 
 enum {
-    SIMD_SMALL = 128,              /* most rows, columns and terms of a small product, ... */
-    SIMD_SMALL_RESULT = 64 * 128,  /* ... and elements of c, which stays in the first cache, ... */
-    SIMD_SMALL_TERMS = 512 * 1024, /* ... and most of their product: sgemm is as fast from there */
-    SIMD_SMALL_COLUMNS = 16,       /* so many columns, or a multiple */
+    SIMD_SMALL = 128,             /* most rows, columns and terms of a small product, ... */
+    SIMD_SMALL_RESULT = 64 * 128, /* ... and elements of c, which stays in the first cache, ... */
+    SIMD_SMALL_TERMS =            /* ... and most of their product: sgemm is as fast from there */
+    SIMD_LANES == 16 ? 512 * 1024 : 64 * 1024,
+    SIMD_SMALL_COLUMNS = 16, /* so many columns, or a multiple */
 };
 
 /* c[m, n] = alpha a b + beta c, where a(i, k) lies at a[i a_row + k a_step]; beta is 0 or 1 */
