@@ -5,30 +5,13 @@
 #include "wengert/ops/scan.h"
 #include "wengert/ops/select.h"
 
-/* Operand 0 as [outer, size, inner]. */
-typedef struct axis {
-    int64_t outer, size, inner;
-} axis;
-
-static axis axis_of(const wg_call *c, int64_t number)
-{
-    const wg_shape *x = &c->node->in[0]->shape;
-    int at = wg_normalize_axis(number, x->rank);
-    axis a = {1, x->dim[at], 1};
-    for (int i = 0; i < at; i++)
-        a.outer *= x->dim[i];
-    for (int i = at + 1; i < x->rank; i++)
-        a.inner *= x->dim[i];
-    return a;
-}
-
 /* ---- linear recurrences ---------------------------------------------------------------------- */
 
 /* The operands and results that forward and backward share. */
 static simd_scan scan_of(const wg_call *c)
 {
     const wg_linear_scan_attrs *attrs = c->node->attrs;
-    axis of = axis_of(c, attrs->axis);
+    simd_axis of = simd_axis_of(c->node, attrs->axis);
     return (simd_scan){.outer = of.outer,
                        .size = of.size,
                        .inner = of.inner,
@@ -66,7 +49,7 @@ static void run_scan_grad(wg_call *c)
 static void run_cumulate(wg_call *c)
 {
     const wg_cumsum_attrs *attrs = c->node->attrs;
-    axis of = axis_of(c, attrs->axis);
+    simd_axis of = simd_axis_of(c->node, attrs->axis);
     simd_cumulate a = {.x = c->in[0],
                        .y = c->out[0],
                        .outer = of.outer,
@@ -96,7 +79,7 @@ static const char *refuses_select(const wg_node *n)
 
 static void run_select(wg_call *c)
 {
-    const axis of = axis_of(c, -1);
+    simd_axis of = simd_axis_of(c->node, -1);
     simd_select a = {.x = c->in[0],
                      .values = c->out[0],
                      .ids = c->out[1],

@@ -20,9 +20,9 @@ typedef struct simd_kernel {
 
 /* Each file has a table that ends with a row of NULLs. */
 extern const simd_kernel wgi_simd_attention[], wgi_simd_axis[], wgi_simd_cast[],
-    wgi_simd_channel_norm[], wgi_simd_choose[], wgi_simd_conv[], wgi_simd_dropout[],
-    wgi_simd_elementwise[], wgi_simd_embedding[], wgi_simd_int8[], wgi_simd_loss[], wgi_simd_norm[],
-    wgi_simd_optimizer[], wgi_simd_permute[], wgi_simd_pool[], wgi_simd_product[],
+    wgi_simd_channel_norm[], wgi_simd_choose[], wgi_simd_conv[], wgi_simd_elementwise[],
+    wgi_simd_embedding[], wgi_simd_int8[], wgi_simd_loss[], wgi_simd_norm[], wgi_simd_optimizer[],
+    wgi_simd_permute[], wgi_simd_pool[], wgi_simd_product[], wgi_simd_random[],
     wgi_simd_recurrent[], wgi_simd_reduce[], wgi_simd_softmax[], wgi_simd_topk[];
 
 typedef struct simd_backend {
@@ -46,6 +46,23 @@ static inline const simd_float_table *simd_floats(const wg_call *c)
 static inline simd_window simd_window_of(const wg_sliding *w)
 {
     return (simd_window){w->size, w->kernel, w->stride, w->padding, w->dilation, w->count};
+}
+
+/* Operand 0 as [outer, size, inner]: an axis, and what is before and behind it. */
+typedef struct simd_axis {
+    int64_t outer, size, inner;
+} simd_axis;
+
+static inline simd_axis simd_axis_of(const wg_node *n, int64_t axis)
+{
+    const wg_shape *x = &n->in[0]->shape;
+    int at = wg_normalize_axis(axis, x->rank);
+    simd_axis a = {1, x->dim[at], 1};
+    for (int i = 0; i < at; i++)
+        a.outer *= x->dim[i];
+    for (int i = at + 1; i < x->rank; i++)
+        a.inner *= x->dim[i];
+    return a;
 }
 
 /* Of ops whose operand 0 decides. */

@@ -1,5 +1,5 @@
 /* Reductions of dense tensors by own kernels: sums over the first axes, all kinds along the last,
- * sums and extremes over middle axes and over both ends, and where the extremes of rows are. */
+ * over middle axes and over both ends, and where extremes are. */
 
 #include "backends/simd/internal.h"
 #include "wengert/ops/reduce.h"
@@ -93,6 +93,17 @@ static bool over_last_axes(const wg_node *n)
     return axes.count > 0;
 }
 
+static const char *refuses_norm(const wg_node *n)
+{
+    bool other = n->op == &wg_op_vector_norm && ((const wg_vector_norm_attrs *)n->attrs)->p != 2;
+    return other ? "not the Euclidean norm" : NULL;
+}
+
+static int64_t correction_of(const wg_node *n)
+{
+    return n->op == &wg_op_var ? ((const wg_var_attrs *)n->attrs)->correction : 0;
+}
+
 static const char *refuses_rows(const wg_node *n)
 {
     enum { FEW = 16, LONG = 1 << 15, SHORT = 4 };
@@ -106,9 +117,7 @@ static const char *refuses_rows(const wg_node *n)
         return "short rows";
     if (rows < FEW && count >= LONG && simd_reduce_pieces(reduction_of(n->op), count / rows) == 1)
         return "few long rows, which threads could not share";
-    if (n->op == &wg_op_vector_norm && ((const wg_vector_norm_attrs *)n->attrs)->p != 2)
-        return "not the Euclidean norm";
-    return NULL;
+    return refuses_norm(n);
 }
 
 static size_t rows_scratch(const wg_node *n, int threads)
@@ -128,10 +137,9 @@ static void run_rows(wg_call *c)
                      .rows = rows,
                      .width = wg_value_count(n->in[0]) / rows,
                      .how = reduction_of(n->op),
+                     .correction = correction_of(n),
                      .threads = c->threads,
                      .partial = c->scratch};
-    if (n->op == &wg_op_var)
-        a.correction = ((const wg_var_attrs *)n->attrs)->correction;
     simd_floats(c)->reduce(&a);
 }
 
@@ -175,9 +183,9 @@ static const char *refuses_axes(const wg_node *n)
     if (a.inner < MIN_INNER)
         return "few adjacent numbers";
     int64_t tasks = a.ends ? a.middle : a.outer * (a.inner / MIN_INNER);
-    return tasks < FEW && wg_value_count(n->in[0]) >= LONG
-               ? "few long sums, which threads could not share"
-               : NULL;
+    if (tasks < FEW && wg_value_count(n->in[0]) >= LONG)
+        return "few long sums, which threads could not share";
+    return refuses_norm(n);
 }
 
 static void run_axes(wg_call *c)
@@ -186,33 +194,38 @@ static void run_axes(wg_call *c)
     a.x = c->in[0];
     a.y = c->out[0];
     a.how = reduction_of(c->node->op);
+    a.correction = correction_of(c->node);
     a.threads = c->threads;
     simd_floats(c)->reduce_axes(&a);
 }
 
-/* ---- where the extremes of rows are ---------------------------------------------------------- */
+/* ---- where the extremes are ------------------------------------------------------------------ */
+
+static simd_arg arg_of(const wg_node *n)
+{
+    simd_axis x = simd_axis_of(n, ((const wg_arg_attrs *)n->attrs)->axis);
+    return (simd_arg){.outer = x.outer, .size = x.size, .inner = x.inner};
+}
 
 static const char *refuses_arg(const wg_node *n)
 {
-    const wg_shape *x = &n->in[0]->shape;
+    enum { MIN_INNER = 4 };
     const char *why = wgi_simd_refuses_empty_floats(n);
     if (why)
         return why;
-    if (wg_normalize_axis(((const wg_arg_attrs *)n->attrs)->axis, x->rank) != x->rank - 1)
-        return "not along the last axis";
-    return x->dim[x->rank - 1] > INT32_MAX ? "rows too long" : NULL;
+    simd_arg a = arg_of(n);
+    if (a.inner > 1 && a.inner < MIN_INNER)
+        return "few adjacent numbers";
+    return a.size > INT32_MAX ? "too many numbers along the axis" : NULL;
 }
 
 static void run_arg(wg_call *c)
 {
-    const wg_node *n = c->node;
-    int64_t rows = wg_value_count(n->out[0]);
-    simd_arg a = {.x = c->in[0],
-                  .y = c->out[0],
-                  .rows = rows,
-                  .width = wg_value_count(n->in[0]) / rows,
-                  .smallest = n->op == &wg_op_argmin,
-                  .threads = c->threads};
+    simd_arg a = arg_of(c->node);
+    a.x = c->in[0];
+    a.y = c->out[0];
+    a.smallest = c->node->op == &wg_op_argmin;
+    a.threads = c->threads;
     simd_floats(c)->arg(&a);
 }
 
@@ -228,9 +241,13 @@ const simd_kernel wgi_simd_reduce[] = {
     {&wg_op_vector_norm, "rows", refuses_rows, rows_scratch, run_rows},
     {&wg_op_sum, "axes", refuses_axes, NULL, run_axes},
     {&wg_op_mean, "axes", refuses_axes, NULL, run_axes},
+    {&wg_op_prod, "axes", refuses_axes, NULL, run_axes},
     {&wg_op_max, "axes", refuses_axes, NULL, run_axes},
     {&wg_op_min, "axes", refuses_axes, NULL, run_axes},
-    {&wg_op_argmax, "rows", refuses_arg, NULL, run_arg},
-    {&wg_op_argmin, "rows", refuses_arg, NULL, run_arg},
+    {&wg_op_var, "axes", refuses_axes, NULL, run_axes},
+    {&wg_op_logsumexp, "axes", refuses_axes, NULL, run_axes},
+    {&wg_op_vector_norm, "axes", refuses_axes, NULL, run_axes},
+    {&wg_op_argmax, "axis", refuses_arg, NULL, run_arg},
+    {&wg_op_argmin, "axis", refuses_arg, NULL, run_arg},
     {.op = NULL},
 };

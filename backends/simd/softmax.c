@@ -4,14 +4,8 @@
 
 static simd_softmax softmax_of(const wg_node *n)
 {
-    const wg_shape *s = &n->in[0]->shape;
-    int axis = wg_normalize_axis(((const wg_softmax_attrs *)n->attrs)->axis, s->rank);
-    simd_softmax a = {.outer = 1, .width = s->dim[axis], .inner = 1};
-    for (int i = 0; i < axis; i++)
-        a.outer *= s->dim[i];
-    for (int i = axis + 1; i < s->rank; i++)
-        a.inner *= s->dim[i];
-    return a;
+    simd_axis x = simd_axis_of(n, ((const wg_softmax_attrs *)n->attrs)->axis);
+    return (simd_softmax){.outer = x.outer, .width = x.size, .inner = x.inner};
 }
 
 static const char *refuses_softmax(const wg_node *n)

@@ -14,7 +14,7 @@ static void fill(float *x, int64_t n, bool nan)
     uint64_t seed = 7;
     for (int64_t i = 0; i < n; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        x[i] = (float)(seed >> 60) - 7.5f;
+        x[i] = ((float)(seed >> 60) - 7.5f) / 4;
         if (nan && i % 97 == 5)
             x[i] = NAN;
     }
@@ -73,17 +73,22 @@ static int64_t check(function *f, int variant, wg_shape shape, const char *kerne
     return compared;
 }
 
-/* variant: the op, and 4 times which axes */
+/* variant: the op, and 8 times which axes */
+enum { REDUCTIONS = 8 };
+
 static wg_value *reduced(wg_value *x, int variant)
 {
-    wg_axes axes = variant / 4 == 0   ? WG_AXES(0, 2, 3)
-                   : variant / 4 == 1 ? WG_AXES(1)
-                                      : WG_AXES(0, 1);
-    switch (variant % 4) {
+    const wg_axes sets[] = {WG_AXES(0, 2, 3), WG_AXES(1), WG_AXES(0, 1), WG_AXES(0)};
+    wg_axes axes = sets[variant / REDUCTIONS];
+    switch (variant % REDUCTIONS) {
     case 0: return wg_sum(x, axes, WG_DROP);
     case 1: return wg_mean(x, axes, WG_KEEP);
     case 2: return wg_max(x, axes, WG_DROP);
-    default: return wg_min(x, axes, WG_DROP);
+    case 3: return wg_min(x, axes, WG_DROP);
+    case 4: return wg_prod(x, axes, WG_DROP);
+    case 5: return wg_var(x, axes, WG_KEEP, 1);
+    case 6: return wg_logsumexp(x, axes, WG_DROP);
+    default: return wg_vector_norm(x, axes, WG_DROP, 2);
     }
 }
 
@@ -91,19 +96,48 @@ static void mixed_axes_are_reduced(void **state)
 {
     (void)state;
     int64_t compared = 0;
-    for (int variant = 0; variant < 12; variant++) {
-        bool leading_sum = variant == 8; /* has its own kernel */
-        compared +=
-            check(reduced, variant, WG_SHAPE(3, 5, 7, 11), leading_sum ? "columns" : "axes", 1e-5);
-        compared +=
-            check(reduced, variant, WG_SHAPE(4, 9, 33, 20), leading_sum ? "columns" : "axes", 1e-4);
+    for (int variant = 0; variant < 4 * REDUCTIONS; variant++) {
+        bool sum = variant % REDUCTIONS == 0; /* which over leading axes has its own kernel */
+        const char *kernel = sum && variant / REDUCTIONS >= 2 ? "columns" : "axes";
+        compared += check(reduced, variant, WG_SHAPE(3, 5, 7, 11), kernel, 1e-5);
+        compared += check(reduced, variant, WG_SHAPE(2, 50, 3, 9), kernel, 1e-5);
+        compared += check(reduced, variant, WG_SHAPE(4, 9, 33, 20), kernel, 1e-4);
     }
-    assert_true(compared > 10000);
+    assert_true(compared > 40000);
 }
 
+/* A column of -inf alone, one with +inf, one with NaN */
+static void columns_without_a_finite_number(void **state)
+{
+    (void)state;
+    enum { ROWS = 20, COLUMNS = 70 };
+    const wg_backend *const simd[] = {wg_simd_backend()};
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(ROWS, COLUMNS));
+    wg_value *y = wg_output(wg_logsumexp(x, WG_AXES(0), WG_DROP), "y");
+    wg_plan *p = plan_of(g, &(wg_plan_options){.backends = simd, .n_backends = 1});
+    assert_string_equal(wg_plan_step_at(p, 0).kernel, "axes");
+    float *data = wg_plan_data(p, x);
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        data[i] = i % COLUMNS == 3 ? -INFINITY : 0;
+    data[5] = INFINITY;
+    data[6 + COLUMNS] = NAN;
+    data[7] = -INFINITY;
+    run(p, 0);
+    const float *result = wg_plan_data(p, y);
+    assert_true(result[3] == -INFINITY);
+    assert_true(result[5] == INFINITY);
+    assert_true(isnan(result[6]));
+    assert_float_equal(result[7], logf(ROWS - 1), 1e-6);
+    assert_float_equal(result[8], logf(ROWS), 1e-6);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* variant: which extreme, and twice the axis */
 static wg_value *extreme(wg_value *x, int variant)
 {
-    return variant ? wg_argmin(x, -1, WG_DROP) : wg_argmax(x, -1, WG_KEEP);
+    return variant % 2 ? wg_argmin(x, variant / 2, WG_DROP) : wg_argmax(x, variant / 2, WG_KEEP);
 }
 
 static void extremes_are_found(void **state)
@@ -112,9 +146,12 @@ static void extremes_are_found(void **state)
     static const int64_t widths[] = {1, 2, 31, 32, 33, 64, 100, 1000};
     int64_t compared = 0;
     for (int i = 0; i < WG_COUNT(widths); i++)
-        for (int variant = 0; variant < 2; variant++)
-            compared += check(extreme, variant, WG_SHAPE(50, widths[i]), "rows", 0);
-    assert_true(compared >= 1600);
+        for (int variant = 0; variant < 2; variant++) {
+            compared += check(extreme, 2 + variant, WG_SHAPE(50, widths[i]), "axis", 0);
+            compared += check(extreme, variant, WG_SHAPE(widths[i], 50), "axis", 0);
+            compared += check(extreme, 2 + variant, WG_SHAPE(3, widths[i], 129), "axis", 0);
+        }
+    assert_true(compared >= 12000);
 }
 
 static const wg_pool2d_options pools[] = {
@@ -203,9 +240,8 @@ static void windows_are_pooled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mixed_axes_are_reduced),
-        cmocka_unit_test(extremes_are_found),
-        cmocka_unit_test(windows_are_pooled),
+        cmocka_unit_test(mixed_axes_are_reduced), cmocka_unit_test(columns_without_a_finite_number),
+        cmocka_unit_test(extremes_are_found),     cmocka_unit_test(windows_are_pooled),
         cmocka_unit_test(means_are_pooled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,21 +6,68 @@
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/index.h"
 
+/* A line along the axis: y[i by] = x[ids[i by] step], i < size. */
+typedef struct gather_line {
+    int64_t size, ids, to, by, from, step; /* ids, to, from: where the line begins */
+} gather_line;
+
+#define GATHER_LINE(name, type)                                                                    \
+    static void name(const wg_call *c, const gather_line *l)                                       \
+    {                                                                                              \
+        wg_dtype dtype = c->node->in[1]->dtype;                                                    \
+        type *y = (type *)c->out[0] + l->to;                                                       \
+        const type *x = (const type *)c->in[0] + l->from;                                          \
+        for (int64_t i = 0; i < l->size; i++)                                                      \
+            y[i * l->by] = x[wgi_get_int(c->in[1], dtype, l->ids + i * l->by) * l->step];          \
+    }
+GATHER_LINE(gather_8, uint64_t)
+GATHER_LINE(gather_4, uint32_t)
+GATHER_LINE(gather_2, uint16_t)
+GATHER_LINE(gather_1, uint8_t)
+
+/* By the size of an element */
+static void (*const gather[])(const wg_call *c, const gather_line *l) = {
+    [8] = gather_8, [4] = gather_4, [2] = gather_2, [1] = gather_1};
+
+/* y[o, i] = x[o, ids[i]]; lines in parts, which threads can share */
+static void take_numbers(wg_call *c, const cpu_axis *x, int64_t count, int threads)
+{
+    enum { PART = 1 << 12 };
+    void (*line)(const wg_call *, const gather_line *) =
+        gather[wg_dtype_size(c->node->in[0]->dtype)];
+    int64_t parts = (count + PART - 1) / PART;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t k = 0; k < x->outer * parts; k++) {
+        int64_t o = k / parts, first = k % parts * PART, left = count - first;
+        line(c, &(const gather_line){left < PART ? left : PART, first, o * count + first, 1,
+                                     o * x->size, 1});
+    }
+}
+
 /* y[o, i, :] = x[o, ids[i], :] */
+static void take_rows(wg_call *c, const cpu_axis *x, int64_t count, int threads)
+{
+    wg_dtype dtype = c->node->in[1]->dtype;
+    size_t bytes = (size_t)x->inner * wg_dtype_size(c->node->in[0]->dtype);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t row = 0; row < x->outer * count; row++) {
+        int64_t from = row / count * x->size + wgi_get_int(c->in[1], dtype, row % count);
+        memcpy((char *)c->out[0] + (size_t)row * bytes,
+               (const char *)c->in[0] + (size_t)from * bytes, bytes);
+    }
+}
+
 static void take(wg_call *c, int axis)
 {
-    const wg_value *ids = c->node->in[1];
     cpu_axis x = cpu_axis_split(&c->node->in[0]->shape, axis);
-    int64_t count = cpu_count(ids);
-    int64_t bytes = x.inner * (int64_t)wg_dtype_size(c->node->in[0]->dtype);
+    int64_t count = cpu_count(c->node->in[1]);
     if (!wgi_ids_valid(c, 1, x.size))
         return;
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, x.outer *count *x.inner))
-    for (int64_t row = 0; row < x.outer * count; row++) {
-        int64_t from = row / count * x.size + wgi_get_int(c->in[1], ids->dtype, row % count);
-        memcpy((char *)c->out[0] + row * bytes, (const char *)c->in[0] + from * bytes,
-               (size_t)bytes);
-    }
+    int threads = cpu_threads(c, x.outer * count * x.inner);
+    if (x.inner == 1)
+        take_numbers(c, &x, count, threads);
+    else
+        take_rows(c, &x, count, threads);
 }
 
 void wgi_cpu_take(wg_call *c)
@@ -34,29 +81,6 @@ void wgi_cpu_embedding(wg_call *c)
     take(c, 0);
 }
 
-/* A line along the axis: y[i by] = x[ids[i by] step], i < size. */
-#define GATHER_LINE(type)                                                                          \
-    {                                                                                              \
-        type *y = (type *)c->out[0] + to;                                                          \
-        const type *x = (const type *)c->in[0] + from;                                             \
-        for (int64_t i = 0; i < size; i++)                                                         \
-            y[i * by] = x[wgi_get_int(c->in[1], dtype, to + i * by) * step];                       \
-    }
-
-static void gather_line(const wg_call *c, size_t bytes, int64_t size, int64_t to, int64_t by,
-                        int64_t from, int64_t step)
-{
-    wg_dtype dtype = c->node->in[1]->dtype;
-    if (bytes == 8)
-        GATHER_LINE(uint64_t)
-    else if (bytes == 4)
-        GATHER_LINE(uint32_t)
-    else if (bytes == 2)
-        GATHER_LINE(uint16_t)
-    else
-        GATHER_LINE(uint8_t)
-}
-
 /* Lines along the axis, one for each position off the axis: ids and y have the same, x may have
  * more. */
 void wgi_cpu_gather(wg_call *c)
@@ -67,39 +91,39 @@ void wgi_cpu_gather(wg_call *c)
     if (!wgi_ids_valid(c, 1, x->shape.dim[axis]))
         return;
     cpu_axis line = cpu_axis_split(&ids->shape, axis);
+    size_t bytes = wg_dtype_size(x->dtype);
     int64_t stride[WG_MAX_RANK];
     wg_shape_strides(&x->shape, stride);
 #pragma omp parallel for schedule(static)                                                          \
     num_threads(cpu_threads(c, line.outer *line.size *line.inner))
     for (int64_t k = 0; k < line.outer * line.inner; k++) {
         int64_t to = k / line.inner * line.size * line.inner + k % line.inner;
-        gather_line(c, wg_dtype_size(x->dtype), line.size, to, line.inner,
-                    cpu_line_start(&ids->shape, axis, k, stride), stride[axis]);
+        int64_t from = cpu_line_start(&ids->shape, axis, k, stride);
+        gather[bytes](c, &(const gather_line){line.size, to, to, line.inner, from, stride[axis]});
     }
 }
 
 /* A line along the axis: y[ids[i by] step] = src[i src_step], i < size. */
-#define SCATTER_LINE(type)                                                                         \
-    {                                                                                              \
-        type *y = (type *)c->out[0] + to;                                                          \
-        const type *src = (const type *)c->in[2] + from;                                           \
-        for (int64_t i = 0; i < size; i++)                                                         \
-            y[wgi_get_int(c->in[1], dtype, ids + i * by) * step] = src[i * src_step];              \
-    }
+typedef struct scatter_line {
+    int64_t size, ids, by, to, step, from, src_step; /* ids, to, from: where the line begins */
+} scatter_line;
 
-static void scatter_line(const wg_call *c, size_t bytes, int64_t size, int64_t ids, int64_t by,
-                         int64_t to, int64_t step, int64_t from, int64_t src_step)
-{
-    wg_dtype dtype = c->node->in[1]->dtype;
-    if (bytes == 8)
-        SCATTER_LINE(uint64_t)
-    else if (bytes == 4)
-        SCATTER_LINE(uint32_t)
-    else if (bytes == 2)
-        SCATTER_LINE(uint16_t)
-    else
-        SCATTER_LINE(uint8_t)
-}
+#define SCATTER_LINE(name, type)                                                                   \
+    static void name(const wg_call *c, const scatter_line *l)                                      \
+    {                                                                                              \
+        wg_dtype dtype = c->node->in[1]->dtype;                                                    \
+        type *y = (type *)c->out[0] + l->to;                                                       \
+        const type *src = (const type *)c->in[2] + l->from;                                        \
+        for (int64_t i = 0; i < l->size; i++)                                                      \
+            y[wgi_get_int(c->in[1], dtype, l->ids + i * l->by) * l->step] = src[i * l->src_step];  \
+    }
+SCATTER_LINE(scatter_8, uint64_t)
+SCATTER_LINE(scatter_4, uint32_t)
+SCATTER_LINE(scatter_2, uint16_t)
+SCATTER_LINE(scatter_1, uint8_t)
+
+static void (*const scatter[])(const wg_call *c, const scatter_line *l) = {
+    [8] = scatter_8, [4] = scatter_4, [2] = scatter_2, [1] = scatter_1};
 
 /* Each line is written in the order of its ids. */
 void wgi_cpu_scatter(wg_call *c)
@@ -110,9 +134,16 @@ void wgi_cpu_scatter(wg_call *c)
         return;
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, s.lines *s.size))
     for (int64_t k = 0; k < s.lines; k++)
-        scatter_line(c, wg_dtype_size(c->node->in[0]->dtype), s.size, cpu_scatter_ids(&s, k),
-                     s.inner, cpu_line_start(ids, s.axis, k, s.x_stride), s.x_stride[s.axis],
-                     cpu_line_start(ids, s.axis, k, s.src_stride), s.src_stride[s.axis]);
+        scatter[wg_dtype_size(c->node->in[0]->dtype)](
+            c, &(const scatter_line){
+                   .size = s.size,
+                   .ids = cpu_scatter_ids(&s, k),
+                   .by = s.inner,
+                   .to = cpu_line_start(ids, s.axis, k, s.x_stride),
+                   .step = s.x_stride[s.axis],
+                   .from = cpu_line_start(ids, s.axis, k, s.src_stride),
+                   .src_step = s.src_stride[s.axis],
+               });
 }
 
 /* x is brought to y first; then the rows are written in the order of ids. */
@@ -130,26 +161,24 @@ void wgi_cpu_put_rows(wg_call *c)
                (const char *)c->in[2] + (size_t)i * bytes, bytes);
 }
 
-#define FILL_ROW(type)                                                                             \
+/* y[i] = value where mask[i step], i < size */
+#define FILL_ROW(name, type)                                                                       \
+    static void name(int64_t size, void *out, const uint8_t *mask, int64_t step,                   \
+                     const void *value)                                                            \
     {                                                                                              \
         type *y = out, fill;                                                                       \
         memcpy(&fill, value, sizeof fill);                                                         \
         for (int64_t i = 0; i < size; i++)                                                         \
             y[i] = mask[i * step] ? fill : y[i];                                                   \
     }
+FILL_ROW(fill_8, uint64_t)
+FILL_ROW(fill_4, uint32_t)
+FILL_ROW(fill_2, uint16_t)
+FILL_ROW(fill_1, uint8_t)
 
-static void fill_row(size_t bytes, int64_t size, void *out, const uint8_t *mask, int64_t step,
-                     const void *value)
-{
-    if (bytes == 8)
-        FILL_ROW(uint64_t)
-    else if (bytes == 4)
-        FILL_ROW(uint32_t)
-    else if (bytes == 2)
-        FILL_ROW(uint16_t)
-    else
-        FILL_ROW(uint8_t)
-}
+static void (*const fill_row[])(int64_t size, void *out, const uint8_t *mask, int64_t step,
+                                const void *value) = {
+    [8] = fill_8, [4] = fill_4, [2] = fill_2, [1] = fill_1};
 
 /* x is brought to y first, broadcast if it must be; then the masked elements are overwritten. */
 void wgi_cpu_masked_fill(wg_call *c)
@@ -176,7 +205,7 @@ void wgi_cpu_masked_fill(wg_call *c)
             from += rest % s->dim[i] * stride[i];
             rest /= s->dim[i];
         }
-        fill_row(bytes, size, (char *)c->out[0] + row * size * (int64_t)bytes,
-                 (const uint8_t *)c->in[1] + from, step, &value);
+        fill_row[bytes](size, (char *)c->out[0] + row * size * (int64_t)bytes,
+                        (const uint8_t *)c->in[1] + from, step, &value);
     }
 }

@@ -1,5 +1,6 @@
 /* fill, iota, one_hot. */
 #include "graph/element.h"
+#include "backends/cpu/any/strided.h"
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/leaf.h"
 
@@ -26,8 +27,10 @@ void wgi_cpu_one_hot(wg_call *c)
     const wg_one_hot_attrs *a = c->node->attrs;
     const wg_value *ids = c->node->in[0];
     int64_t count = cpu_count(ids);
-    for (int64_t i = 0; i < count; i++)
-        for (int64_t k = 0; k < a->depth; k++)
-            wgi_put_element(c->out[0], a->dtype, i * a->depth + k,
-                            wgi_get_int(c->in[0], ids->dtype, i) == k);
+    wgi_cpu_fill_with(c, a->dtype, count * a->depth, c->out[0], 0);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t id = wgi_get_int(c->in[0], ids->dtype, i);
+        if (id >= 0 && id < a->depth)
+            wgi_put_element(c->out[0], a->dtype, i * a->depth + id, 1);
+    }
 }

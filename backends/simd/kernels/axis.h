@@ -27,12 +27,12 @@ typedef struct simd_cumulate {
     int threads;
 } simd_cumulate;
 
-/* y[r] = where the largest number of row r is, or the smallest: the first of them, and of NaN; see
- * reduce_axes.c. */
+/* y[outer, inner] = where along the middle axis of x [outer, size, inner] the largest number is, or
+ * the smallest: the first of them, and of NaN; see reduce_axes.c. */
 typedef struct simd_arg {
     const void *x;
     int64_t *y;
-    int64_t rows, width; /* 0 < width < 2^31 */
+    int64_t outer, size, inner; /* 0 < size < 2^31 */
     bool smallest;
     int threads;
 } simd_arg;

@@ -4,7 +4,9 @@
 
 #include "backends/broadcast.h"
 #include "backends/mask.h"
+#include "graph/random.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* y[i] = f(x[i]), or f(x[i], dy[i]) for gradients and arithmetic; y may be x or dy.  See
@@ -96,6 +98,16 @@ typedef struct simd_cast {
     simd_conversion how;
     int threads;
 } simd_cast;
+
+/* y = shift + scale u for the uniform or normal numbers u of a stream; see random.c. */
+typedef struct simd_random {
+    wgi_random stream;
+    void *y; /* f32 or f64 */
+    int64_t count;
+    bool is_f64;
+    double shift, scale;
+    int threads;
+} simd_random;
 
 typedef struct simd_dropout {
     const void *x;

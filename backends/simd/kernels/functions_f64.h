@@ -121,9 +121,8 @@ static inline double simd_log(double x)
 
 static const double SIMD_ANGLE_MOST = 1 << 20;
 
-/* x = q pi/2 + r with |r| <= pi/4; for NaN and beyond SIMD_ANGLE_MOST, those
- * of 0.  pi/2 is
- * taken in three parts, the first two of 32 bits, so that their products with q are exact. */
+/* x = q pi/2 + r with |r| <= pi/4; for NaN and beyond SIMD_ANGLE_MOST, those of 0.  pi/2 is taken
+ * in three parts, the first two of 32 bits, so that their products with q are exact. */
 static inline double simd_quarter(double x, int64_t *q)
 {
     double angle = fabs(x) <= SIMD_ANGLE_MOST ? x : 0.0;

@@ -305,13 +305,14 @@ static inline int64_t simd_reduce_pieces(simd_reduction how, int64_t width)
 }
 
 /* The same where x is [outer, middle, inner]: over the middle, y [outer, inner], or over both ends,
- * y [middle].  Sums, means and extremes; see reduce_axes.c. */
+ * y [middle]; see reduce_axes.c. */
 typedef struct simd_reduce_axes {
     const void *x;
     void *y;
     int64_t outer, middle, inner; /* none 0 */
     bool ends;
     simd_reduction how;
+    int64_t correction; /* of var */
     int threads;
 } simd_reduce_axes;
 
@@ -478,6 +479,8 @@ typedef struct simd_spans {
     X(mean_pool, simd_mean_pool)                                                                   \
     X(mean_pool_grad, simd_mean_pool)                                                              \
     X(cast, simd_cast)                                                                             \
+    X(uniform, simd_random)                                                                        \
+    X(normal, simd_random)                                                                         \
     X(embedding_grad, simd_embedding)                                                              \
     X(linear_loss, simd_loss)                                                                      \
     X(compare, simd_compare)                                                                       \

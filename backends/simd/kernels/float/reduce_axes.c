@@ -4,6 +4,7 @@
  * A core reads ahead within a page only, so a task of a reduction over both ends takes what lies
  * side by side, as much as leaves something to do for all threads: that changes no order of a
  * sum. */
+#include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/team.h"
@@ -11,18 +12,13 @@
 
 #include <tgmath.h>
 
-enum { COLUMNS = 64, LANES = 32, MOST_RUNS = 64, SIDE_BY_SIDE = 4096 };
+enum { COLUMNS = 64 }; /* or runs, of a task at most */
+enum { ROWS = 64, LANES = 32, SIDE_BY_SIDE = 4096 };
 enum { TASKS = 4 }; /* for each thread: the shares are even enough */
 
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
-}
-
-/* +1, or -1 where the largest of the negatives is wanted */
-static real sign_of(simd_reduction how)
-{
-    return how == SIMD_MIN ? -1 : 1;
 }
 
 /* Whether v comes before the best so far; nothing does before NaN. */
@@ -31,57 +27,70 @@ static inline bool is_better(real v, real best)
     return !(v <= best) & (best == best);
 }
 
-/* ---- over the middle ------------------------------------------------------------------------- */
+/* What a number adds to its sum, or multiplies its product by. */
+typedef enum term { ITSELF, FACTOR, DIFFERENCE, SQUARE, EXP } term;
 
-SIMD_INLINE void add_columns(const simd_reduce_axes *a, const real *x, int64_t width, real *y)
+SIMD_INLINE double joined(term t, double sum, real x, double centre)
 {
-    double sum[COLUMNS] = {0}, n = a->how == SIMD_MEAN ? (double)a->middle : 1;
-    for (int64_t i = 0; i < a->middle; i++, x += a->inner)
-#pragma omp simd
-        for (int64_t j = 0; j < width; j++)
-            sum[j] += (double)x[j];
-    for (int64_t j = 0; j < width; j++)
-        y[j] = (real)(sum[j] / n);
+    double apart = (double)x - centre;
+    switch (t) {
+    case ITSELF: return sum + (double)x;
+    case FACTOR: return sum * (double)x;
+    case DIFFERENCE: return sum + apart;
+    case SQUARE: return sum + apart * apart;
+    case EXP: return sum + (double)simd_exp(x - (real)centre);
+    }
+    return sum;
 }
 
-SIMD_INLINE void best_of_columns(const simd_reduce_axes *a, const real *x, int64_t width, real *y)
+/* How a task's numbers lie: which terms give sum[k], k < count, and sign times which is the largest
+ * of sign x. */
+typedef struct layout {
+    void (*fold)(const simd_reduce_axes *a, const real *x, int64_t count, term t,
+                 const double *centre, double *sum);
+    void (*best)(const simd_reduce_axes *a, const real *x, int64_t count, real sign, real *y);
+    double terms; /* of each sum */
+} layout;
+
+/* ---- over the middle ------------------------------------------------------------------------- */
+
+SIMD_INLINE void fold_rows(const real *x, int64_t step, int64_t rows, int64_t count, term t,
+                           const double *centre, double *sum)
 {
-    real best[COLUMNS], sign = sign_of(a->how);
-    for (int64_t j = 0; j < width; j++)
+    for (int64_t i = 0; i < rows; i++, x += step)
+#pragma omp simd
+        for (int64_t j = 0; j < count; j++)
+            sum[j] = joined(t, sum[j], x[j], centre[j]);
+}
+
+/* Sums in blocks of rows: equal numbers are rounded alike each time, which adds up. */
+SIMD_INLINE void fold_columns(const simd_reduce_axes *a, const real *x, int64_t count, term t,
+                              const double *centre, double *sum)
+{
+    if (t == FACTOR) {
+        fold_rows(x, a->inner, a->middle, count, t, centre, sum);
+        return;
+    }
+    for (int64_t i = 0; i < a->middle; i += ROWS) {
+        double some[COLUMNS] = {0};
+        fold_rows(x + i * a->inner, a->inner, smaller(ROWS, a->middle - i), count, t, centre, some);
+        for (int64_t j = 0; j < count; j++)
+            sum[j] += some[j];
+    }
+}
+
+SIMD_INLINE void best_of_columns(const simd_reduce_axes *a, const real *x, int64_t count, real sign,
+                                 real *y)
+{
+    real best[COLUMNS];
+    for (int64_t j = 0; j < count; j++)
         best[j] = -INFINITY;
     for (int64_t i = 0; i < a->middle; i++, x += a->inner)
 #pragma omp simd
-        for (int64_t j = 0; j < width; j++)
+        for (int64_t j = 0; j < count; j++)
             best[j] = is_better(sign * x[j], best[j]) ? sign * x[j] : best[j];
-    for (int64_t j = 0; j < width; j++)
+    for (int64_t j = 0; j < count; j++)
         y[j] = sign * best[j];
-}
-
-/* The usual width as a constant, for which the compiler unrolls the loops over columns. */
-SIMD_INLINE void reduce_width(const simd_reduce_axes *a, const real *x, int64_t width, real *y)
-{
-    if (a->how == SIMD_SUM || a->how == SIMD_MEAN)
-        add_columns(a, x, width, y);
-    else
-        best_of_columns(a, x, width, y);
-}
-
-static int64_t columns_across(const simd_reduce_axes *a)
-{
-    return (a->inner + COLUMNS - 1) / COLUMNS;
-}
-
-static void reduce_columns(const void *args, int64_t task)
-{
-    const simd_reduce_axes *a = args;
-    int64_t across = columns_across(a), first = task % across * COLUMNS, outer = task / across;
-    const real *x = (const real *)a->x + outer * a->middle * a->inner + first;
-    real *y = (real *)a->y + outer * a->inner + first;
-    int64_t width = smaller(COLUMNS, a->inner - first);
-    if (width == COLUMNS)
-        reduce_width(a, x, COLUMNS, y);
-    else
-        reduce_width(a, x, width, y);
 }
 
 /* ---- over both ends -------------------------------------------------------------------------- */
@@ -89,24 +98,28 @@ static void reduce_columns(const void *args, int64_t task)
 /* A run is the inner numbers of one index of the middle: how many of these a task takes. */
 static int64_t runs_of_task(const simd_reduce_axes *a)
 {
-    int64_t most = smaller(MOST_RUNS, SIDE_BY_SIDE / a->inner),
+    int64_t most = smaller(COLUMNS, SIDE_BY_SIDE / a->inner),
             fair = a->middle / (TASKS * a->threads), n = smaller(most, fair);
     return n > 1 ? n : 1;
 }
 
-static void sum_runs(const simd_reduce_axes *a, const real *x, int64_t count, real *y)
+SIMD_INLINE void fold_runs(const simd_reduce_axes *a, const real *x, int64_t count, term t,
+                           const double *centre, double *sum)
 {
-    double sum[MOST_RUNS] = {0}, n = a->how == SIMD_MEAN ? (double)a->outer * (double)a->inner : 1;
     for (int64_t o = 0; o < a->outer; o++, x += a->middle * a->inner)
         for (int64_t r = 0; r < count; r++) {
-            double run = 0;
-#pragma omp simd reduction(+ : run)
-            for (int64_t i = 0; i < a->inner; i++)
-                run += (double)x[r * a->inner + i];
-            sum[r] += run;
+            const real *run = x + r * a->inner;
+            double all = sum[r], c = centre[r];
+            if (t == FACTOR) { /* in order: products of lanes round no better */
+                for (int64_t i = 0; i < a->inner; i++)
+                    all = joined(t, all, run[i], c);
+            } else {
+#pragma omp simd reduction(+ : all)
+                for (int64_t i = 0; i < a->inner; i++)
+                    all = joined(t, all, run[i], c);
+            }
+            sum[r] = all;
         }
-    for (int64_t r = 0; r < count; r++)
-        y[r] = (real)(sum[r] / n);
 }
 
 static void best_of_run(const real *x, int64_t n, real sign, real *best)
@@ -119,9 +132,10 @@ static void best_of_run(const real *x, int64_t n, real sign, real *best)
     }
 }
 
-static void best_of_runs(const simd_reduce_axes *a, const real *x, int64_t count, real *y)
+SIMD_INLINE void best_of_runs(const simd_reduce_axes *a, const real *x, int64_t count, real sign,
+                              real *y)
 {
-    real best[MOST_RUNS][LANES], sign = sign_of(a->how);
+    real best[COLUMNS][LANES];
     for (int64_t r = 0; r < count; r++)
         for (int l = 0; l < LANES; l++)
             best[r][l] = -INFINITY;
@@ -135,16 +149,95 @@ static void best_of_runs(const simd_reduce_axes *a, const real *x, int64_t count
     }
 }
 
+/* ---- each reduction by such sums ------------------------------------------------------------- */
+
+SIMD_INLINE void sums(const simd_reduce_axes *a, const layout *in, const real *x, int64_t count,
+                      term t, const double *centre, double *sum)
+{
+    for (int64_t k = 0; k < count; k++)
+        sum[k] = t == FACTOR ? 1 : 0;
+    in->fold(a, x, count, t, centre, sum);
+}
+
+/* The squared differences from the mean, whose rounding the sum of the differences corrects */
+SIMD_INLINE void variances(const simd_reduce_axes *a, const layout *in, const real *x,
+                           int64_t count, double *y)
+{
+    double mean[COLUMNS], rest[COLUMNS];
+    sums(a, in, x, count, ITSELF, y, mean);
+    for (int64_t k = 0; k < count; k++)
+        mean[k] /= in->terms;
+    sums(a, in, x, count, DIFFERENCE, mean, rest);
+    sums(a, in, x, count, SQUARE, mean, y);
+    for (int64_t k = 0; k < count; k++) {
+        double squares = y[k] - rest[k] * rest[k] / in->terms;
+        y[k] = (squares < 0 ? 0 : squares) / (in->terms - (double)a->correction);
+    }
+}
+
+/* top + ln sum exp(x - top).  Where top is not finite there is nothing to scale by. */
+SIMD_INLINE void logsumexps(const simd_reduce_axes *a, const layout *in, const real *x,
+                            int64_t count, double *y)
+{
+    real best[COLUMNS];
+    double top[COLUMNS];
+    in->best(a, x, count, 1, best);
+    for (int64_t k = 0; k < count; k++)
+        top[k] = isfinite(best[k]) ? (double)best[k] : 0;
+    sums(a, in, x, count, EXP, top, y);
+    for (int64_t k = 0; k < count; k++)
+        y[k] = top[k] + log(y[k]);
+}
+
+SIMD_INLINE void reduce_some(const simd_reduce_axes *a, const layout *in, const real *x,
+                             int64_t count, real *y)
+{
+    const double zero[COLUMNS] = {0};
+    double sum[COLUMNS];
+    switch (a->how) {
+    case SIMD_MAX: in->best(a, x, count, 1, y); return;
+    case SIMD_MIN: in->best(a, x, count, -1, y); return;
+    case SIMD_SUM:
+    case SIMD_MEAN: sums(a, in, x, count, ITSELF, zero, sum); break;
+    case SIMD_PROD: sums(a, in, x, count, FACTOR, zero, sum); break;
+    case SIMD_NORM: sums(a, in, x, count, SQUARE, zero, sum); break;
+    case SIMD_VAR: variances(a, in, x, count, sum); break;
+    case SIMD_LOGSUMEXP: logsumexps(a, in, x, count, sum); break;
+    }
+    double n = a->how == SIMD_MEAN ? in->terms : 1;
+    for (int64_t k = 0; k < count; k++)
+        y[k] = (real)(a->how == SIMD_NORM ? sqrt(sum[k]) : sum[k] / n);
+}
+
+/* ---- shared out ------------------------------------------------------------------------------ */
+
+/* Blocks of `inner` columns */
+static int64_t across_of(int64_t inner)
+{
+    return (inner + COLUMNS - 1) / COLUMNS;
+}
+
+/* The usual width as a constant, for which the compiler unrolls the loops over columns. */
+static void reduce_columns(const void *args, int64_t task)
+{
+    const simd_reduce_axes *a = args;
+    const layout in = {fold_columns, best_of_columns, (double)a->middle};
+    int64_t across = across_of(a->inner), first = task % across * COLUMNS, outer = task / across;
+    const real *x = (const real *)a->x + outer * a->middle * a->inner + first;
+    real *y = (real *)a->y + outer * a->inner + first;
+    int64_t count = smaller(COLUMNS, a->inner - first);
+    if (count == COLUMNS)
+        reduce_some(a, &in, x, COLUMNS, y);
+    else
+        reduce_some(a, &in, x, count, y);
+}
+
 static void reduce_runs(const void *args, int64_t task)
 {
     const simd_reduce_axes *a = args;
+    const layout in = {fold_runs, best_of_runs, (double)a->outer * (double)a->inner};
     int64_t runs = runs_of_task(a), first = task * runs, count = smaller(runs, a->middle - first);
-    const real *x = (const real *)a->x + first * a->inner;
-    real *y = (real *)a->y + first;
-    if (a->how == SIMD_SUM || a->how == SIMD_MEAN)
-        sum_runs(a, x, count, y);
-    else
-        best_of_runs(a, x, count, y);
+    reduce_some(a, &in, (const real *)a->x + first * a->inner, count, (real *)a->y + first);
 }
 
 void SIMD(reduce_axes)(const simd_reduce_axes *a)
@@ -153,7 +246,7 @@ void SIMD(reduce_axes)(const simd_reduce_axes *a)
     if (a->ends)
         simd_tasks(threads, (a->middle + runs_of_task(a) - 1) / runs_of_task(a), reduce_runs, a);
     else
-        simd_tasks(threads, a->outer * columns_across(a), reduce_columns, a);
+        simd_tasks(threads, a->outer * across_of(a->inner), reduce_columns, a);
 }
 
 /* ---- where the extremes are ------------------------------------------------------------------ */
@@ -197,10 +290,44 @@ static int64_t arg_of(const real *x, int64_t n, real sign)
 static void arg_of_row(const void *args, int64_t row)
 {
     const simd_arg *a = args;
-    a->y[row] = arg_of((const real *)a->x + row * a->width, a->width, a->smallest ? -1 : 1);
+    a->y[row] = arg_of((const real *)a->x + row * a->size, a->size, a->smallest ? -1 : 1);
+}
+
+SIMD_INLINE void args_of_columns(const simd_arg *a, const real *x, int64_t count, int64_t *y)
+{
+    real best[COLUMNS], sign = a->smallest ? -1 : 1;
+    int32_t at[COLUMNS] = {0};
+    for (int64_t j = 0; j < count; j++)
+        best[j] = sign * x[j];
+    for (int32_t i = 1; i < a->size; i++)
+#pragma omp simd
+        for (int64_t j = 0; j < count; j++) {
+            real v = sign * x[i * a->inner + j];
+            bool better = is_better(v, best[j]);
+            best[j] = better ? v : best[j];
+            at[j] = better ? i : at[j];
+        }
+    for (int64_t j = 0; j < count; j++)
+        y[j] = at[j];
+}
+
+static void args_of_some(const void *args, int64_t task)
+{
+    const simd_arg *a = args;
+    int64_t across = across_of(a->inner), first = task % across * COLUMNS, outer = task / across;
+    const real *x = (const real *)a->x + outer * a->size * a->inner + first;
+    int64_t *y = a->y + outer * a->inner + first, count = smaller(COLUMNS, a->inner - first);
+    if (count == COLUMNS)
+        args_of_columns(a, x, COLUMNS, y);
+    else
+        args_of_columns(a, x, count, y);
 }
 
 void SIMD(arg)(const simd_arg *a)
 {
-    simd_tasks(a->rows * a->width < 1 << 14 ? 1 : a->threads, a->rows, arg_of_row, a);
+    int threads = a->outer * a->size * a->inner < 1 << 14 ? 1 : a->threads;
+    if (a->inner == 1)
+        simd_tasks(threads, a->outer, arg_of_row, a);
+    else
+        simd_tasks(threads, a->outer * across_of(a->inner), args_of_some, a);
 }
