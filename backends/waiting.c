@@ -190,3 +190,8 @@ bool wgi_threads_watch(int threads)
     pthread_mutex_unlock(&cores.lock);
     return cores.briefly;
 }
+
+bool wgi_threads_lack_cores(void)
+{
+    return cores.briefly;
+}

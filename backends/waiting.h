@@ -10,6 +10,9 @@
  * Returns whether they do not.  Costs some nanoseconds. */
 bool wgi_threads_watch(int threads);
 
+/* The same as of the last look, for kernels that call threads of another library. */
+bool wgi_threads_lack_cores(void);
+
 /* What is behind it, each of what it is given alone.  First: have the threads missed cores since
  * the last look? */
 typedef struct wgi_cores {

@@ -6,10 +6,11 @@
  * (LAPACKE_..._work, for columns) allocate nothing.
  *
  * One thread at a time is within LAPACK or BLAS, in the whole process (`critical`): callers of a
- * serial OpenBLAS share its buffers, and two of them at once get wrong numbers.  A BLAS with
- * threads of its own has them all meanwhile.  What surrounds the calls is shared out. */
+ * serial OpenBLAS share its buffers, and two of them at once get wrong numbers.  What surrounds the
+ * calls is shared out. */
 #include "backends/batch.h"
 #include "backends/lapack/kernels.h"
+#include "backends/waiting.h"
 #include "wengert/ops/factor.h"
 
 #include <cblas.h>
@@ -39,6 +40,36 @@ static int64_t min(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* ---- BLAS's own threads ---------------------------------------------------------------------- */
+
+/* A call of BLAS, within the critical section.  OpenBLAS's threads wait for each other in a loop:
+ * where cores are missing, two of them take ten times as long as one, and small matrices gain
+ * nothing from them anywhere.  Returns what end_call is to restore. */
+static int begin_call(const wg_call *c, double operations)
+{
+    const double large = 1 << 27;
+    const wgi_blas *blas = c->state;
+    if (!blas->set_threads)
+        return 0;
+    int before = blas->threads();
+    bool alone = operations < large || wgi_threads_lack_cores();
+    blas->set_threads(alone ? 1 : (int)min(before, c->threads));
+    return before;
+}
+
+static void end_call(const wg_call *c, int before)
+{
+    const wgi_blas *blas = c->state;
+    if (before)
+        blas->set_threads(before);
+}
+
+/* Of a matrix of n rows, and `width` right-hand sides or n */
+static double operations_of(int64_t n, int64_t width)
+{
+    return (double)n * (double)n * (double)width;
+}
+
 /* ---- cholesky -------------------------------------------------------------------------------- */
 
 /* One triangle of (a + a') / 2, and zeros in the other. */
@@ -55,12 +86,16 @@ static void symmetric_triangle(real *y, const real *a, int64_t n, bool upper)
                 }
 }
 
-static lapack_int factorise(real *y, int64_t n, bool upper)
+static lapack_int factorise(const wg_call *c, real *y, int64_t n, bool upper)
 {
     lapack_int row;
 #pragma omp critical(wgi_blas)
-    row = LAPACK(potrf_work)(LAPACK_COL_MAJOR, upper ? 'L' : 'U', (lapack_int)n, y,
-                             (lapack_int)(n ? n : 1));
+    {
+        int before = begin_call(c, operations_of(n, n));
+        row = LAPACK(potrf_work)(LAPACK_COL_MAJOR, upper ? 'L' : 'U', (lapack_int)n, y,
+                                 (lapack_int)(n ? n : 1));
+        end_call(c, before);
+    }
     return row;
 }
 
@@ -70,14 +105,14 @@ void KERNEL(cholesky)(wg_call *c)
     wgi_batch b = wgi_batch_of(&c->node->in[0]->shape);
     int64_t n = b.rows, fault = WGI_NO_FAULT;
     bool upper = t->triangle == WG_UPPER;
-    double operations = (double)b.count * (double)n * (double)n * (double)n;
+    double operations = (double)b.count * operations_of(n, n);
 #pragma omp parallel for schedule(static) num_threads(threads_for(c, operations))
     for (int64_t k = 0; k < b.count; k++) {
         const real *a = (const real *)c->in[0] + k * n * n;
         real *y = (real *)c->out[0] + k * n * n;
         bool finite = wgi_all_finite(a, c->node->in[0]->dtype, n * n);
         symmetric_triangle(y, a, n, upper);
-        lapack_int row = finite ? factorise(y, n, upper) : WGI_NOT_FINITE;
+        lapack_int row = finite ? factorise(c, y, n, upper) : WGI_NOT_FINITE;
         if (!finite || row > 0)
             wgi_note_fault(&fault, k, n, row);
     }
@@ -129,7 +164,7 @@ void KERNEL(lu)(wg_call *c)
 {
     wgi_batch b = wgi_batch_of(&c->node->in[0]->shape);
     int64_t n = b.rows, fault = WGI_NO_FAULT;
-    double operations = 2 * (double)b.count * (double)n * (double)n * (double)n;
+    double operations = 2 * (double)b.count * operations_of(n, n);
 #pragma omp parallel for schedule(static) num_threads(threads_for(c, operations))
     for (int64_t k = 0; k < b.count; k++) {
         const real *a = (const real *)c->in[0] + k * n * n;
@@ -142,7 +177,11 @@ void KERNEL(lu)(wg_call *c)
         transpose(y, a, n);
         lapack_int row;
 #pragma omp critical(wgi_blas)
-        row = LAPACK(getrf_work)(LAPACK_COL_MAJOR, size, size, y, size ? size : 1, exchanged);
+        {
+            int before = begin_call(c, operations_of(n, n));
+            row = LAPACK(getrf_work)(LAPACK_COL_MAJOR, size, size, y, size ? size : 1, exchanged);
+            end_call(c, before);
+        }
         transpose_in_place(y, n);
         ((real *)c->out[2])[k] = permutation((int64_t *)c->out[1] + k * n, exchanged, n);
         if (row > 0)
@@ -165,14 +204,19 @@ static int64_t zero_on_diagonal(const wg_call *c, wgi_batch m)
 }
 
 /* Columns of x, `stride` apart, which hold those of b. */
-static void solve_columns(const wg_triangular_solve_attrs *t, const real *a, int64_t n, real *x,
-                          int64_t width, int64_t stride)
+static void solve_columns(const wg_call *c, const real *a, int64_t n, real *x, int64_t width,
+                          int64_t stride)
 {
+    const wg_triangular_solve_attrs *t = c->node->attrs;
 #pragma omp critical(wgi_blas)
-    BLAS(trsm)
-    (CblasRowMajor, CblasLeft, t->triangle == WG_UPPER ? CblasUpper : CblasLower,
-     t->transpose ? CblasTrans : CblasNoTrans, t->unit_diagonal ? CblasUnit : CblasNonUnit, (int)n,
-     (int)width, 1, a, (int)n, x, (int)stride);
+    {
+        int before = begin_call(c, operations_of(n, width));
+        BLAS(trsm)
+        (CblasRowMajor, CblasLeft, t->triangle == WG_UPPER ? CblasUpper : CblasLower,
+         t->transpose ? CblasTrans : CblasNoTrans, t->unit_diagonal ? CblasUnit : CblasNonUnit,
+         (int)n, (int)width, 1, a, (int)n, x, (int)stride);
+        end_call(c, before);
+    }
 }
 
 void KERNEL(triangular_solve)(wg_call *c)
@@ -183,7 +227,7 @@ void KERNEL(triangular_solve)(wg_call *c)
     wgi_batch m = wgi_batch_of(xs);
     int64_t n = m.rows, blocks = (m.columns + COLUMNS - 1) / COLUMNS;
     int64_t fault = t->unit_diagonal ? WGI_NO_FAULT : zero_on_diagonal(c, wgi_batch_of(as));
-    double operations = (double)m.count * (double)n * (double)n * (double)m.columns;
+    double operations = (double)m.count * operations_of(n, m.columns);
     if (fault != WGI_NO_FAULT) {
         wgi_report_fault(c, fault);
         return;
@@ -197,6 +241,6 @@ void KERNEL(triangular_solve)(wg_call *c)
         real *x = (real *)c->out[0] + k * n * m.columns;
         for (int64_t i = 0; i < n && x != b; i++)
             memcpy(x + i * m.columns + first, b + i * m.columns + first, sizeof *x * (size_t)width);
-        solve_columns(t, a, n, x + first, width, m.columns);
+        solve_columns(c, a, n, x + first, width, m.columns);
     }
 }

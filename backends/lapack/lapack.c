@@ -1,10 +1,14 @@
-/* The LAPACK backend: its table, and what it takes. */
+/* The LAPACK backend: its table, what it takes, and the threads of its BLAS. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "wengert/backends/lapack.h"
 #include "backends/lapack/kernels.h"
 #include "wengert/ops/table.h"
 
+#include <dlfcn.h>
 #include <lapacke.h>
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* LAPACK pays from matrices of about this size on: its calls cost as much as the reference takes
  * for smaller ones, and lu is transposed twice.  Measured on batches: docs/notes/performance.md. */
@@ -53,11 +57,28 @@ static size_t scratch_of(const wg_node *n)
 
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *k)
 {
-    (void)state;
     const struct row *r = row_of(n->op);
     *k = (wg_kernel){.name = r->name,
                      .run = n->out[0]->dtype == WG_F32 ? r->f32 : r->f64,
+                     .state = state,
                      .scratch = scratch_of(n)};
+    return WG_OK;
+}
+
+/* The BLAS is the one that the system has chosen: OpenBLAS or another. */
+static wg_status open_backend(void **state, const wg_backend_config *config)
+{
+    (void)config;
+    wgi_blas *blas = calloc(1, sizeof *blas);
+    if (!blas)
+        return WG_ENOMEM;
+    void *threads = dlsym(RTLD_DEFAULT, "openblas_get_num_threads"),
+         *set = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
+    if (threads && set) { /* ISO C has no cast from object to function */
+        memcpy(&blas->threads, &threads, sizeof threads);
+        memcpy(&blas->set_threads, &set, sizeof set);
+    }
+    *state = blas;
     return WG_OK;
 }
 
@@ -68,6 +89,8 @@ const wg_backend *wg_lapack_backend(void)
         .name = "lapack",
         .doc = "factorisations and triangular systems by LAPACKE and CBLAS, f32 and f64",
         .reproducible = WG_SAME_THREADS,
+        .open = open_backend,
+        .close = free,
         .refuses = refuses,
         .prepare = prepare,
     };
