@@ -59,7 +59,7 @@ static void run_cumulate(wg_call *c)
                        .reverse = attrs->reverse,
                        .exclusive = attrs->exclusive,
                        .threads = c->threads};
-    simd_kernels(c)->cumulate(&a);
+    simd_floats(c)->cumulate(&a);
 }
 
 /* ---- the largest of rows --------------------------------------------------------------------- */
@@ -93,8 +93,8 @@ static void run_select(wg_call *c)
 const simd_kernel wgi_simd_axis[] = {
     {&wg_op_linear_scan, "axis", wgi_simd_refuses_empty, NULL, run_scan},
     {&wg_op_linear_scan_grad, "axis", wgi_simd_refuses_empty, NULL, run_scan_grad},
-    {&wg_op_cumsum, "axis", wgi_simd_refuses_empty, NULL, run_cumulate},
-    {&wg_op_cumprod, "axis", wgi_simd_refuses_empty, NULL, run_cumulate},
+    {&wg_op_cumsum, "axis", wgi_simd_refuses_empty_floats, NULL, run_cumulate},
+    {&wg_op_cumprod, "axis", wgi_simd_refuses_empty_floats, NULL, run_cumulate},
     {&wg_op_topk, "axis", refuses_select, NULL, run_select},
     {.op = NULL},
 };

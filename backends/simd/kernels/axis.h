@@ -20,8 +20,8 @@ typedef struct simd_scan {
 /* Cumulative sums or products over [outer, size, inner] along the middle axis, in double; y may be
  * x. */
 typedef struct simd_cumulate {
-    const float *x;
-    float *y;
+    const void *x;
+    void *y;
     int64_t outer, size, inner;
     bool products, reverse, exclusive;
     int threads;

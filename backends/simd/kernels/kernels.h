@@ -472,7 +472,6 @@ typedef struct simd_spans {
     X(scan_backward, simd_scan)                                                                    \
     X(recurrent_forward, simd_recurrent)                                                           \
     X(recurrent_backward, simd_recurrent)                                                          \
-    X(cumulate, simd_cumulate)                                                                     \
     X(select_rows, simd_select)                                                                    \
     X(max_pool, simd_pool)                                                                         \
     X(pool_scatter, simd_pool_scatter)                                                             \
@@ -494,6 +493,7 @@ typedef struct simd_spans {
     X(conv_forward, simd_conv)                                                                     \
     X(conv_grad_x, simd_conv)                                                                      \
     X(conv_grad_w, simd_conv)                                                                      \
+    X(cumulate, simd_cumulate)                                                                     \
     X(dropout, simd_dropout)                                                                       \
     X(elementwise, simd_elementwise)                                                               \
     X(log_softmax, simd_softmax)                                                                   \

@@ -4,6 +4,7 @@
  * cache where their size is a power of two.  Each number is made in double, in the order of the
  * reference: the bits are the reference's. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/team.h"
 
 enum { SIDE = 4, COLUMNS = 64 };
@@ -13,7 +14,7 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static inline double joined(double sofar, float x, bool products)
+static inline double joined(double sofar, real x, bool products)
 {
     return products ? sofar * (double)x : sofar + (double)x;
 }
@@ -27,21 +28,21 @@ static inline void columns(const simd_cumulate *c, int64_t at, int64_t width, bo
         sofar[j] = products;
     for (int64_t k = 0; k < c->size; k++) {
         int64_t i = at + (c->reverse ? c->size - 1 - k : k) * c->inner;
-        const float *x = c->x + i;
-        float *y = c->y + i;
+        const real *x = (const real *)c->x + i;
+        real *y = (real *)c->y + i;
         /* NOLINTNEXTLINE(bugprone-branch-clone): it does not look into `omp simd` loops */
         if (c->exclusive)
 #pragma omp simd
             for (int64_t j = 0; j < width; j++) {
                 double next = joined(sofar[j], x[j], products);
-                y[j] = (float)sofar[j];
+                y[j] = (real)sofar[j];
                 sofar[j] = next;
             }
         else
 #pragma omp simd
             for (int64_t j = 0; j < width; j++) {
                 sofar[j] = joined(sofar[j], x[j], products);
-                y[j] = (float)sofar[j];
+                y[j] = (real)sofar[j];
             }
     }
 }
@@ -49,12 +50,14 @@ static inline void columns(const simd_cumulate *c, int64_t at, int64_t width, bo
 /* One line. */
 static inline void line(const simd_cumulate *c, int64_t at, bool products)
 {
+    const real *x = (const real *)c->x + at;
+    real *y = (real *)c->y + at;
     double sofar = products;
     for (int64_t k = 0; k < c->size; k++) {
-        int64_t i = at + (c->reverse ? c->size - 1 - k : k);
+        int64_t i = c->reverse ? c->size - 1 - k : k;
         double before = sofar;
-        sofar = joined(sofar, c->x[i], products);
-        c->y[i] = (float)(c->exclusive ? before : sofar);
+        sofar = joined(sofar, x[i], products);
+        y[i] = (real)(c->exclusive ? before : sofar);
     }
 }
 
@@ -65,17 +68,17 @@ static inline void lines(const simd_cumulate *c, int64_t at, bool products)
 {
     bool exclusive = c->exclusive;
     int64_t n = c->size, step = c->reverse ? -1 : 1, start = at + (c->reverse ? n - 1 : 0);
-    const float *x = c->x + start;
-    float *y = c->y + start;
+    const real *x = (const real *)c->x + start;
+    real *y = (real *)c->y + start;
     simd_side sofar = {products, products, products, products};
     for (int64_t k = 0; k < n; k++, x += step, y += step) {
         simd_side next = {x[0], x[n], x[2 * n], x[3 * n]}, before = sofar;
         sofar = products ? sofar * next : sofar + next;
         simd_side out = exclusive ? before : sofar;
-        y[0] = (float)out[0];
-        y[n] = (float)out[1];
-        y[2 * n] = (float)out[2];
-        y[3 * n] = (float)out[3];
+        y[0] = (real)out[0];
+        y[n] = (real)out[1];
+        y[2 * n] = (real)out[2];
+        y[3 * n] = (real)out[3];
     }
 }
 
