@@ -1,5 +1,5 @@
-/* The k largest of rows, for each instruction set: equal numbers, NaN, infinities, rows that grow and
- * rows that fall. */
+/* The k largest of rows, for each instruction set: equal numbers, NaN, infinities, rows that grow
+ * and rows that fall. */
 #include "tests/simd.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Cumulative sums and products, for each instruction set: lines and columns, all remainders, in both
- * directions, in place. */
+/* Cumulative sums and products, for each instruction set: lines and columns, all remainders, in
+ * both directions, in place. */
 #include "tests/simd.h"
 
 /* By definition, in double and in the order of the kernels: the same bits. */

@@ -95,76 +95,96 @@ void KERNEL(cumprod)(wg_call *c)
 /* NaN comes before everything else */
 static inline bool larger(real a, real b)
 {
-    return a > b || (cpu_is_nan(a) && !cpu_is_nan(b));
+    return !(a <= b) && !cpu_is_nan(b);
 }
 
 static inline bool smaller(real a, real b)
 {
-    return a < b || (cpu_is_nan(a) && !cpu_is_nan(b));
+    return !(a >= b) && !cpu_is_nan(b);
 }
 
-static inline void arg(const wg_call *c, bool (*better)(real, real))
+/* Where the best of a line is, whose numbers lie `step` apart */
+static inline int64_t arg_of_line(const real *x, int64_t size, int64_t step,
+                                  bool (*better)(real, real))
+{
+    real top = x[0];
+    int64_t best = 0;
+    for (int64_t i = 1; i < size; i++)
+        if (better(x[i * step], top)) {
+            top = x[i * step];
+            best = i;
+        }
+    return best;
+}
+
+/* A parallel region gets what it uses through memory: only calls within it tell the compiler which
+ * function `better` is. */
+static void arg(const wg_call *c, bool smallest)
 {
     const wg_arg_attrs *a = c->node->attrs;
     cpu_axis s = axis_of(c, a->axis);
     int64_t *out = c->out[0], lines = s.outer * s.inner;
-    int threads = cpu_threads(c, lines * s.size);
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, lines *s.size))
     for (int64_t line = 0; line < lines; line++) {
-        int64_t from = line / s.inner * s.size * s.inner + line % s.inner, best = 0;
-        const real *x = (const real *)c->in[0] + from;
-        real top = x[0];
-        for (int64_t i = 1; i < s.size; i++)
-            if (better(x[i * s.inner], top)) {
-                top = x[i * s.inner];
-                best = i;
-            }
-        out[line] = best;
+        const real *x = (const real *)c->in[0] + line / s.inner * s.size * s.inner + line % s.inner;
+        out[line] = smallest ? arg_of_line(x, s.size, s.inner, smaller)
+                             : arg_of_line(x, s.size, s.inner, larger);
     }
 }
 
 void KERNEL(argmax)(wg_call *c)
 {
-    arg(c, larger);
+    arg(c, false);
 }
 
 void KERNEL(argmin)(wg_call *c)
 {
-    arg(c, smaller);
+    arg(c, true);
 }
 
 /* ---- cummax, cummin -------------------------------------------------------------------------- */
 
-static inline void cumulative_extreme(const wg_call *c, bool (*better)(real, real))
+static inline void extremes_of_line(const real *x, int64_t size, int64_t step, real *value,
+                                    int64_t *index, bool (*better)(real, real))
+{
+    real top = x[0];
+    int64_t best = 0;
+    for (int64_t i = 0; i < size; i++) {
+        if (better(x[i * step], top)) {
+            top = x[i * step];
+            best = i;
+        }
+        value[i * step] = top;
+        index[i * step] = best;
+    }
+}
+
+static void cumulative_extreme(const wg_call *c, bool smallest)
 {
     const wg_index_attrs *a = c->node->attrs;
     cpu_axis s = axis_of(c, a->axis);
     int64_t lines = s.size ? s.outer * s.inner : 0;
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, lines *s.size))
     for (int64_t line = 0; line < lines; line++) {
-        int64_t from = line / s.inner * s.size * s.inner + line % s.inner, best = 0;
+        int64_t from = line / s.inner * s.size * s.inner + line % s.inner;
         const real *x = (const real *)c->in[0] + from;
-        real *value = (real *)c->out[0] + from, top = x[0];
+        real *value = (real *)c->out[0] + from;
         int64_t *index = (int64_t *)c->out[1] + from;
-        for (int64_t i = 0; i < s.size; i++) {
-            if (better(x[i * s.inner], top)) {
-                top = x[i * s.inner];
-                best = i;
-            }
-            value[i * s.inner] = top;
-            index[i * s.inner] = best;
-        }
+        if (smallest)
+            extremes_of_line(x, s.size, s.inner, value, index, smaller);
+        else
+            extremes_of_line(x, s.size, s.inner, value, index, larger);
     }
 }
 
 void KERNEL(cummax)(wg_call *c)
 {
-    cumulative_extreme(c, larger);
+    cumulative_extreme(c, false);
 }
 
 void KERNEL(cummin)(wg_call *c)
 {
-    cumulative_extreme(c, smaller);
+    cumulative_extreme(c, true);
 }
 
 /* ---- topk ------------------------------------------------------------------------------------ */
