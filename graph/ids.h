@@ -6,8 +6,8 @@
 #include "graph/element.h"
 #include "wengert/graph/op.h"
 
-/* Whether any of them is outside [0, size), but not which: a loop that is vectorised.  An id or what
- * it lacks to the last is negative. */
+/* Whether any of them is outside [0, size), but not which: a loop that is vectorised.  Of such an
+ * id, it or what it lacks to the last is negative. */
 static inline bool wgi_any_outside(const void *ids, wg_dtype dtype, int64_t count, int64_t size)
 {
     int64_t signs = 0, last = size - 1;
