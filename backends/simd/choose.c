@@ -1,4 +1,4 @@
-/* Comparisons of f32, and the choice between two operands of 4 bytes. */
+/* Comparisons, and the choice between two operands of 4 or 8 bytes. */
 
 #include "backends/simd/internal.h"
 
@@ -20,8 +20,9 @@ static const struct {
 
 static const char *refuses_compare(const wg_node *n)
 {
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
+    const char *why = wgi_simd_refuses_other_floats(n);
+    if (why)
+        return why;
     wgi_rows rows = wgi_rows_of(n);
     if (has_short_rows(&rows))
         return "short rows";
@@ -40,13 +41,14 @@ static void run_compare(wg_call *c)
                       .how = comparisons[i].how,
                       .rows = &rows,
                       .threads = c->threads};
-    simd_kernels(c)->compare(&a);
+    simd_floats(c)->compare(&a);
 }
 
 static const char *refuses_where(const wg_node *n)
 {
-    if (wg_dtype_size(n->out[0]->dtype) != 4)
-        return "not of 4 bytes";
+    size_t bytes = wg_dtype_size(n->out[0]->dtype);
+    if (bytes != 4 && bytes != 8)
+        return "neither of 4 nor of 8 bytes";
     wgi_rows rows = wgi_rows_of(n);
     if (rows.step[0] && has_short_rows(&rows)) /* one condition a row is better here in any case */
         return "short rows";
@@ -62,7 +64,7 @@ static void run_where(wg_call *c)
                     .y = c->out[0],
                     .rows = &rows,
                     .threads = c->threads};
-    simd_kernels(c)->where(&a);
+    simd_of_size(c, c->node->out[0]->dtype)->where(&a);
 }
 
 const simd_kernel wgi_simd_choose[] = {

@@ -43,6 +43,13 @@ static inline const simd_float_table *simd_floats(const wg_call *c)
     return c->node->in[0]->dtype == WG_F64 ? kernels->f64 : kernels->f32;
 }
 
+/* The same of ops that move elements of that dtype, of 4 or 8 bytes whatever they mean. */
+static inline const simd_float_table *simd_of_size(const wg_call *c, wg_dtype dtype)
+{
+    const simd_table *kernels = simd_kernels(c);
+    return wg_dtype_size(dtype) == 8 ? kernels->f64 : kernels->f32;
+}
+
 static inline simd_window simd_window_of(const wg_sliding *w)
 {
     return (simd_window){w->size, w->kernel, w->stride, w->padding, w->dilation, w->count};

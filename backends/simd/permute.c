@@ -52,8 +52,7 @@ static void run(wg_call *c)
     p.x = c->in[0];
     p.y = c->out[0];
     p.threads = c->threads;
-    bool wide = wg_dtype_size(c->node->in[0]->dtype) == 8;
-    (wide ? simd_kernels(c)->f64 : simd_kernels(c)->f32)->permute(&p);
+    simd_of_size(c, c->node->in[0]->dtype)->permute(&p);
 }
 
 const simd_kernel wgi_simd_permute[] = {

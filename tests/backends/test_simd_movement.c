@@ -152,15 +152,17 @@ static void comparisons_are_the_same(void **state)
             for (int s = 0; s < WG_COUNT(sizes); s++) {
                 if ((ones >> 3 & ones) != 0)
                     continue; /* the result has all axes */
+                wg_dtype dtype = (f + ones + s) % 2 ? WG_F32 : WG_F64;
                 wg_graph *g = wg_graph_new();
-                wg_value *a = wg_input(g, "a", WG_F32, shape_of(ones & 7, sizes[s])),
-                         *b = wg_input(g, "b", WG_F32, shape_of(ones >> 3, sizes[s]));
+                wg_value *a = wg_input(g, "a", dtype, shape_of(ones & 7, sizes[s])),
+                         *b = wg_input(g, "b", dtype, shape_of(ones >> 3, sizes[s]));
                 n += compared(g, comparisons[f](WG_HERE, a, b), "comparison");
             }
     for (int64_t count = 1; count < 200; count++) { /* one row */
+        wg_dtype dtype = count % 2 ? WG_F32 : WG_F64;
         wg_graph *g = wg_graph_new();
-        wg_value *a = wg_input(g, "a", WG_F32, WG_SHAPE(count));
-        n += compared(g, wg_less(a, wg_input(g, "b", WG_F32, WG_SHAPE(count))), "comparison");
+        wg_value *a = wg_input(g, "a", dtype, WG_SHAPE(count));
+        n += compared(g, wg_less(a, wg_input(g, "b", dtype, WG_SHAPE(count))), "comparison");
     }
     check_that(n > 5000000, "%lld", (long long)n);
 }
@@ -169,13 +171,14 @@ static void choices_are_the_same(void **state)
 {
     (void)state;
     static const int64_t sizes[] = {64, 65, 127, 4097};
+    static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_I32, WG_I64};
     int64_t n = 0;
     for (int ones = 0; ones < 512; ones++)
         for (int s = 0; s < WG_COUNT(sizes); s++) {
             int c = ones & 7, a = ones >> 3 & 7, b = ones >> 6;
             if ((c & a & b) != 0)
                 continue;
-            wg_dtype dtype = ones % 2 ? WG_I32 : WG_F32;
+            wg_dtype dtype = dtypes[(ones + s) % 4];
             wg_graph *g = wg_graph_new();
             wg_value *w = wg_input(g, "w", WG_BOOL, shape_of(c, sizes[s]));
             wg_value *x = wg_input(g, "a", dtype, shape_of(a, sizes[s]));
@@ -184,9 +187,10 @@ static void choices_are_the_same(void **state)
         }
     for (int64_t count = 1; count < 200; count++) {
         wg_graph *g = wg_graph_new();
+        wg_dtype dtype = dtypes[count % 4];
         wg_value *w = wg_input(g, "w", WG_BOOL, WG_SHAPE(count)),
-                 *x = wg_input(g, "a", WG_F32, WG_SHAPE(count));
-        n += compared(g, wg_where(w, x, wg_input(g, "b", WG_F32, WG_SHAPE(count))), "where");
+                 *x = wg_input(g, "a", dtype, WG_SHAPE(count));
+        n += compared(g, wg_where(w, x, wg_input(g, "b", dtype, WG_SHAPE(count))), "where");
     }
     check_that(n > 10000000, "%lld", (long long)n);
 }

@@ -7,9 +7,7 @@
 void wgi_cpu_fill(wg_call *c)
 {
     const wg_fill_attrs *a = c->node->attrs;
-    int64_t count = cpu_count(c->node->out[0]);
-    for (int64_t i = 0; i < count; i++)
-        wgi_put_element(c->out[0], a->dtype, i, a->value);
+    wgi_cpu_fill_with(c, a->dtype, cpu_count(c->node->out[0]), c->out[0], a->value);
 }
 
 void wgi_cpu_iota(wg_call *c)

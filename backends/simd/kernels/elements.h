@@ -141,15 +141,15 @@ typedef enum simd_comparison {
 } simd_comparison;
 
 typedef struct simd_compare {
-    const float *a, *b;
-    uint8_t *y; /* 0 or 1 */
+    const void *a, *b; /* of the kernels' element type */
+    uint8_t *y;        /* 0 or 1 */
     simd_comparison how;
     const wgi_rows *rows;
     int threads;
 } simd_compare;
 
-/* y[i] = condition[i] ? a[i] : b[i], elements of 4 bytes, each broadcast as rows says; y may be a
- * or b. */
+/* y[i] = condition[i] ? a[i] : b[i], elements of 4 bytes (table f32) or 8 (f64), each broadcast as
+ * rows says; y may be a or b. */
 typedef struct simd_where {
     const uint8_t *condition;
     const void *a, *b;

@@ -481,15 +481,14 @@ typedef struct simd_spans {
     X(uniform, simd_random)                                                                        \
     X(normal, simd_random)                                                                         \
     X(embedding_grad, simd_embedding)                                                              \
-    X(linear_loss, simd_loss)                                                                      \
-    X(compare, simd_compare)                                                                       \
-    X(where, simd_where)
+    X(linear_loss, simd_loss)
 
 /* Of float/: for f32 and for f64 */
 #define SIMD_FLOAT_KERNELS(X)                                                                      \
     X(adam, simd_adam)                                                                             \
     X(arg, simd_arg)                                                                               \
     X(column_sum, simd_columns)                                                                    \
+    X(compare, simd_compare)                                                                       \
     X(conv_forward, simd_conv)                                                                     \
     X(conv_grad_x, simd_conv)                                                                      \
     X(conv_grad_w, simd_conv)                                                                      \
@@ -504,7 +503,8 @@ typedef struct simd_spans {
     X(reduce_axes, simd_reduce_axes)                                                               \
     X(row_losses, simd_row_losses)                                                                 \
     X(sgd, simd_sgd)                                                                               \
-    X(softmax, simd_softmax)
+    X(softmax, simd_softmax)                                                                       \
+    X(where, simd_where)
 
 #ifdef SIMD_SUFFIX
 #define X(name, args) void SIMD(name)(const args *);

@@ -3,6 +3,7 @@
  *
  * Numbers to choose from are copied as integers, so that no NaN changes. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/team.h"
 
 #define PRAGMA(text) _Pragma(#text)
@@ -15,7 +16,7 @@ static inline int threads_of(const wgi_rows *r, int threads)
 /* ---- comparisons ----------------------------------------------------------------------------- */
 
 #define COMPARE_LOOP(name, first, operator, second)                                                \
-    static void name(const float *a, const float *b, uint8_t *y, int64_t n)                        \
+    static void name(const real *a, const real *b, uint8_t *y, int64_t n)                          \
     {                                                                                              \
         PRAGMA(omp simd)                                                                           \
         for (int64_t i = 0; i < n; i++)                                                            \
@@ -35,7 +36,7 @@ COMPARE_LOOPS(less_equal, <=)
 COMPARE_LOOPS(greater, >)
 COMPARE_LOOPS(greater_equal, >=)
 
-typedef void compare_loop(const float *a, const float *b, uint8_t *y, int64_t n);
+typedef void compare_loop(const real *a, const real *b, uint8_t *y, int64_t n);
 enum { BOTH, RIGHT, LEFT, WAYS };
 
 #define THREE(name)                                                                                \
@@ -56,7 +57,7 @@ static void compare_task(const void *args, int64_t task)
                                           : r->step[0]             ? RIGHT
                                                                    : LEFT];
     for (wgi_cursor k = wgi_cursor_at(r, task); k.left > 0; wgi_cursor_next(r, &k))
-        f(c->a + k.at[0], c->b + k.at[1], c->y + k.out, k.size);
+        f((const real *)c->a + k.at[0], (const real *)c->b + k.at[1], c->y + k.out, k.size);
 }
 
 void SIMD(compare)(const simd_compare *c)
@@ -68,21 +69,21 @@ void SIMD(compare)(const simd_compare *c)
 
 /* y[i] = w[i] ? a[i] : b[i], the steps of a and b being constants where it is called.  Both are
  * read, so that the choice has no branch; y may be a or b where that goes along. */
-SIMD_INLINE void choose(const uint8_t *w, const uint32_t *a, int64_t a_step, const uint32_t *b,
-                        int64_t b_step, uint32_t *y, int64_t n)
+SIMD_INLINE void choose(const uint8_t *w, const real_bits *a, int64_t a_step, const real_bits *b,
+                        int64_t b_step, real_bits *y, int64_t n)
 {
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
-        uint32_t yes = a[i * a_step], no = b[i * b_step];
+        real_bits yes = a[i * a_step], no = b[i * b_step];
         y[i] = w[i] ? yes : no;
     }
 }
 
 /* What one condition chooses for a whole row: x, or *x throughout. */
-static void choose_all(const uint32_t *x, int64_t step, uint32_t *y, int64_t n)
+static void choose_all(const real_bits *x, int64_t step, real_bits *y, int64_t n)
 {
     if (!step) {
-        uint32_t one = *x;
+        real_bits one = *x;
 #pragma omp simd
         for (int64_t i = 0; i < n; i++)
             y[i] = one;
@@ -91,8 +92,8 @@ static void choose_all(const uint32_t *x, int64_t step, uint32_t *y, int64_t n)
     }
 }
 
-static void choose_row(const int64_t step[3], const uint8_t *w, const uint32_t *a,
-                       const uint32_t *b, uint32_t *y, int64_t n)
+static void choose_row(const int64_t step[3], const uint8_t *w, const real_bits *a,
+                       const real_bits *b, real_bits *y, int64_t n)
 {
     if (!step[0])
         choose_all(*w ? a : b, step[*w ? 1 : 2], y, n);
@@ -111,8 +112,8 @@ static void where_task(const void *args, int64_t task)
     const simd_where *c = args;
     const wgi_rows *r = c->rows;
     for (wgi_cursor k = wgi_cursor_at(r, task); k.left > 0; wgi_cursor_next(r, &k))
-        choose_row(r->step, c->condition + k.at[0], (const uint32_t *)c->a + k.at[1],
-                   (const uint32_t *)c->b + k.at[2], (uint32_t *)c->y + k.out, k.size);
+        choose_row(r->step, c->condition + k.at[0], (const real_bits *)c->a + k.at[1],
+                   (const real_bits *)c->b + k.at[2], (real_bits *)c->y + k.out, k.size);
 }
 
 void SIMD(where)(const simd_where *c)
