@@ -169,8 +169,8 @@ static bool check_numbers(wg_node *n)
         dtype = WG_F32;
     for (int i = 0; n->attrs && dtype && i < n->op->n_attrs; i++) {
         const wg_attr *f = &n->op->attrs[i];
-        const double *x = (const void *)((const char *)n->attrs + f->offset);
-        if (f->kind == WG_ATTR_REAL && !wg_need_held(n, f->name, *x, dtype))
+        if (f->kind == WG_ATTR_REAL &&
+            !wg_need_held(n, f->name, *WGI_FIELD(double, n->attrs, f), dtype))
             return false;
     }
     return true;

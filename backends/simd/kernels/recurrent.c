@@ -9,6 +9,7 @@
  * Each number is computed by one thread in one order: the bits do not depend on the number of
  * threads. */
 #include "backends/simd/kernels/functions.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/small.h"
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/transpose.h"
@@ -27,11 +28,6 @@ enum {
     ROWS = 2,
 #endif
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* What both directions need. */
 typedef struct run {
@@ -152,7 +148,7 @@ static void pack_forward(const run *r, int64_t i)
 {
     const simd_recurrent *s = r->s;
     float *to = r->weights + i * r->panel;
-    int64_t first = i * LANES, count = smaller(LANES, s->units - first);
+    int64_t first = i * LANES, count = simd_smaller(LANES, s->units - first);
     if (count < LANES)
         memset(to, 0, (size_t)r->panel * sizeof *to);
     for (int64_t gate = 0; gate < r->gates; gate++)
@@ -274,7 +270,7 @@ static void forward_row(const run *r, int64_t b, int64_t k, int64_t first, const
 {
     const simd_recurrent *s = r->s;
     int64_t U = s->units, place = place_of(s, b, k), at = place * U + first,
-            width = smaller(LANES, U - first);
+            width = simd_smaller(LANES, U - first);
     const float *h_before = r->state[k % 2] + b * U + first;
     const front x = {.p = s->p + place * r->gates * U + first,
                      .bh = s->gru ? s->bh + first : NULL,
@@ -369,7 +365,7 @@ static void pack_backward(const run *r, int64_t i)
 {
     const simd_recurrent *s = r->s;
     float *to = r->weights + i * r->panel;
-    int64_t first = i * WIDTH, count = smaller(WIDTH, s->units - first),
+    int64_t first = i * WIDTH, count = simd_smaller(WIDTH, s->units - first),
             width = vectors_of(r, i) * LANES;
     for (int64_t row = 0; row < r->gates * s->units; row++, to += width) {
         memset(to + count, 0, (size_t)(width - count) * sizeof *to);
@@ -400,7 +396,7 @@ static back back_of(const run *r, int64_t b, int64_t k, int64_t first)
                   .dp = s->dp + place * r->gates * U + first,
                   .dq = s->gru ? s->dq + place * 3 * U + first : NULL,
                   .d = r->state[k % 2] + b * r->gates * U + first,
-                  .width = smaller(WIDTH, U - first)};
+                  .width = simd_smaller(WIDTH, U - first)};
 }
 
 /* to_h becomes what passes by the product; units from `from` to `end`. */
