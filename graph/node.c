@@ -116,7 +116,7 @@ static bool copy_attrs(wg_node *n, const void *attrs)
     return true;
 }
 
-/* Operand i is of another graph: the error of both, as a program may look at either. */
+/* Operand i is of another graph: an error of both graphs, since a program may check either. */
 static bool refuse_foreign(wg_node *n, int i)
 {
     char name[64], value[200];

@@ -119,8 +119,8 @@ dnnl_status_t wgi_od_set_post_op(dnnl_primitive_attr_t attr, dnnl_alg_kind_t alg
 /* ---- primitive descriptors ------------------------------------------------------------------- */
 
 /* Returns a new primitive descriptor.  oneDNN 2.6 makes it from an operation descriptor d, which
- * `init` fills; 3.x makes it in one call, `create`.  Only one of the two is compiled.  To be used at
- * the end of a function whose parameters are named pd, e, attr and hint. */
+ * `init` fills; 3.x makes it in one call, `create`.  Only one of the two is compiled.  For the end
+ * of a function whose parameters are named pd, e, attr and hint. */
 #if OD_V3
 #define MAKE(desc_type, init, create) return create
 #else

@@ -69,14 +69,14 @@ static norm *norm_at(const simd_channel_norm *a, const simd_plane_sets *s, int64
     return (norm *)(void *)(sums_at(a, s, s->count, 0) + set * SIMD_PLANE_SUMS);
 }
 
-/* Numbers from a piece of a plane to what the sums read next: planes lie apart, and a core does not
- * look ahead beyond a page by itself. */
+/* The distance, in numbers, from a piece of a plane to what the sums read next: planes lie apart,
+ * and a core does not prefetch beyond a page by itself. */
 static int64_t distance(const simd_channel_norm *a, const simd_plane_sets *s)
 {
     return s->chunks > 1 ? SIMD_PLANE_PIECE : s->plane_step * a->size;
 }
 
-/* Asks for the lines of SIMD_SUM_LANES numbers, perhaps beyond the last plane. */
+/* Prefetches the lines of SIMD_SUM_LANES numbers, perhaps beyond the last plane. */
 static inline void ask_for(const float *x, int64_t ahead)
 {
     enum { LINE = 16 };

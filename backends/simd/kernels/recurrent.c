@@ -399,7 +399,7 @@ static back back_of(const run *r, int64_t b, int64_t k, int64_t first)
                   .width = simd_smaller(WIDTH, U - first)};
 }
 
-/* to_h becomes what passes by the product; units from `from` to `end`. */
+/* to_h becomes the part of the cotangent that bypasses the product; units from `from` to `end`. */
 SIMD_INLINE void lstm_back(const back *x, int64_t U, int64_t from, int64_t end)
 {
     const float *gates = x->gates, *dh = x->dh, *dc = x->dc, *c = x->c, *c_before = x->before;
@@ -521,7 +521,7 @@ static void backward_share(const void *args, simd_member m)
         for (int64_t i = first; i < end; i++)
             gates_backward(r, k, i);
         simd_meet(m);
-        /* Own units: the next step's need no other thread, and it writes another d. */
+        /* Own units: no barrier, since the next step reads only these, and writes another d. */
         for (int64_t i = first; i < end; i++)
             product_backward(r, k, i);
     }

@@ -117,9 +117,9 @@ static chunk chunk_of(int64_t size, int64_t i, bool down)
     return down ? (chunk){size - i * CHUNK - n, n, n - 1, -1} : (chunk){i * CHUNK, n, 0, 1};
 }
 
-/* Elements [first, first + n) of each line, into the tile from place `to` on, while memory is asked
- * for those of the next chunk, in the direction `step`: of addresses alone, so past the end does no
- * harm. */
+/* Elements [first, first + n) of each line, into the tile from place `to` on, while those of the
+ * next chunk, in the direction `step`, are prefetched: nothing is read there, so addresses past the
+ * end do no harm. */
 static void take(tile *t, int64_t to, const float *x, const side *l, int64_t first, int64_t n,
                  int64_t step)
 {
