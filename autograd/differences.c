@@ -1,8 +1,8 @@
 /* One comparison of a gradient with finite differences.
  *
  * A first step confirms most elements: where differences and gradient agree to eight digits, both
- * are right, whatever the error of either may be.  Only a disagreement needs to know how certain
- * the differences are; then all steps are taken (slopes.c), and the gradient itself is computed
+ * are right, whatever the error of either may be.  Only a disagreement raises the question of how
+ * certain the differences are; then all steps are taken (slopes.c), and the gradient is computed
  * again next to the point, which shows its own rounding. */
 #include "autograd/check.h"
 #include "graph/mix.h"

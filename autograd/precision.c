@@ -2,7 +2,7 @@
  *
  * The check needs double precision.  A kernel of a user's op may have been written for f32 alone:
  * it then takes doubles for floats, or has floats in between.  Both would look like a wrong rule,
- * so an op that brings its kernel is computed alone, and its results are looked at: whether all
+ * so an op that brings its own kernel is computed alone, and its results are examined: whether all
  * their bytes were written, and whether they have more digits than floats have.  (It is not run in
  * f32 for comparison: a kernel for f64 alone would then read beyond its operands.) */
 #include "autograd/check.h"

@@ -11,9 +11,9 @@
  *                                                                     which read a' and b'
  *
  * so that no copy equals its original (the planner may not merge them), and none can run before the
- * backward pass has come so far.  The originals die where the forward pass leaves the region.  A
- * random op has its key in its attributes, so its copy draws the same numbers.  Copies that no rule
- * reads are dead code. */
+ * backward pass has reached the region.  The originals die where the forward pass leaves the
+ * region.  A random op has its key in its attributes, so its copy draws the same numbers.  Copies
+ * that no rule reads are dead code. */
 #include "autograd/internal.h"
 #include "graph/clone.h"
 #include "wengert/ops/ops.h"

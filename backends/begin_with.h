@@ -4,7 +4,7 @@
 
 #include "wengert/graph/op.h"
 
-/* Makes result 0 a copy of operand k, if it is not in its place already. */
+/* Copies operand k to result 0, unless both are the same memory. */
 void wgi_begin_with(wg_call *c, int k);
 
 #endif

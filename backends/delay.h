@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Nanoseconds for which the threads of the process that are alive have waited for a core while they
- * could have run; 0 where the system does not tell. */
+/* Nanoseconds that the live threads of the process have spent ready to run but waiting for a core;
+ * 0 where the system does not report it. */
 int64_t wgi_run_delay(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* oneDNN's functions as the library calls them: wgi_dnnl.engine_create is dnnl_engine_create,
  * except that what it throws becomes a status.  oneDNN is C++ behind a C interface and lets
- * std::bad_alloc through, which would end a program in C.
+ * std::bad_alloc escape, which would terminate a C program.
  *
  * backends/onednn/dnnl.cc makes the table.  No other file calls oneDNN by name. */
 #ifndef WG_BACKENDS_DNNL_H

@@ -1,5 +1,5 @@
 /* Plans by key, for graphs that are built for one shape at a time: each key's plan is made when it
- * is first asked for.  Beyond a limit the plans that were not used for longest are freed. */
+ * is first asked for.  Beyond a limit the least recently used plans are freed. */
 #ifndef WG_PRIVATE_BACKENDS_PLAN_CACHE_H
 #define WG_PRIVATE_BACKENDS_PLAN_CACHE_H
 
@@ -40,7 +40,7 @@ wg_status wgi_plan_cache_get(wgi_plan_cache *c, void *context, const wgi_plan_ke
 /* Bytes that its plans have for themselves: inputs, constants, outputs. */
 size_t wgi_plan_cache_own_bytes(const wgi_plan_cache *c);
 
-/* Frees the plan that was not used for longest; false if there is at most one. */
+/* Frees the least recently used plan; false if there is at most one. */
 bool wgi_plan_cache_evict(wgi_plan_cache *c);
 
 /* Frees all plans; the cache can be used again. */

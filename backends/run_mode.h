@@ -1,6 +1,6 @@
 /* How the threads of a run are set: their number, and flush-to-zero and denormals-are-zero on each
  * of them, since one subnormal operand can make a product a hundred times slower.  After the run
- * all is as it was before, so no other code sees a difference.  Several backends of one plan may
+ * everything is restored, so no other code sees a difference.  Several backends of one plan may
  * each enter; they leave in the reverse order. */
 #ifndef WG_BACKENDS_RUN_MODE_H
 #define WG_BACKENDS_RUN_MODE_H

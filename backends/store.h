@@ -54,7 +54,7 @@ const char *wgi_store_source(const wg_store *s);
 size_t wgi_store_place(const wg_store *s, const char *name);
 /* What its i-th tensor is for. */
 wgi_role wgi_store_role(const wg_store *s, size_t i);
-/* What a file says that it is for: believed until a plan uses it. */
+/* What the file says that the tensor is for: trusted until a plan uses it. */
 void wgi_store_set_role(wg_store *s, size_t i, wgi_role role);
 
 #endif

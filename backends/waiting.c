@@ -1,8 +1,8 @@
 /* The threads of a run meet some hundred times in a step of training.  OpenMP's wait in a loop, for
  * milliseconds: the fastest way while each has a core of its own.  On a shared machine the system
- * takes a thread off its core for milliseconds, the others spin all that time, and what they burn
- * is then missing to the one they wait for.  So the process watches for how long its threads could
- * have run and had no core.  If that is much, they sleep soon after they begin to wait, for a
+ * takes a thread off its core for milliseconds; the others spin all that time, and use up the
+ * processor time that the one they wait for needs.  So the process watches for how long its threads
+ * could have run and had no core.  If that is much, they sleep soon after they begin to wait, for a
  * while; if cores are missing again soon after that, for twice as long.  (Seen of two threads: one
  * to seven percent of the time on a quiet machine, half of it beside one busy process.)
  *

@@ -5,18 +5,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For the start of each run, and now and then within it: threads that have been pushed off their
- * cores, since other processes want them too, no longer spin while they wait (see waiting.c).
- * Returns whether they do not.  Costs some nanoseconds. */
+/* To be called at the start of each run, and now and then within it: if other processes have pushed
+ * threads off their cores, the threads stop spinning while they wait (see waiting.c).  Returns
+ * whether they have stopped.  Costs some nanoseconds. */
 bool wgi_threads_watch(int threads);
 
 /* The same as of the last look, for kernels that call threads of another library. */
 bool wgi_threads_lack_cores(void);
 
-/* What is behind it, each of what it is given alone.  First: have the threads missed cores since
- * the last look? */
+/* Its parts, functions of their arguments alone, for tests.  First: have threads had to wait for
+ * cores since the last look? */
 typedef struct wgi_cores {
-    int64_t looked, delay; /* when that was, and the delay then; ns                   */
+    int64_t looked, delay; /* when that was, and the delay then; ns */
     int looks;             /* so far; no more are counted once the threads are settled */
 } wgi_cores;
 
@@ -43,8 +43,8 @@ typedef struct wgi_watch {
     _Atomic int64_t next; /* when to look again; ns */
 } wgi_watch;
 
-/* That many threads are at work at a time in nanoseconds: are they to wait briefly?  `delay` is
- * asked if it is time to look. */
+/* Whether that many threads, at work at a time in nanoseconds, should wait briefly.  Calls `delay`
+ * if it is time to look. */
 bool wgi_watch_run(wgi_watch *w, int64_t time, int64_t (*delay)(void), int threads);
 
 #endif

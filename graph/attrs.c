@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-#define FIELD(type, attrs, field)                                                                  \
-    ((type const *)(const void *)((const char *)(attrs) + (field)->offset))
-
 uint64_t wgi_hash_shape(uint64_t h, const wg_shape *s)
 {
     h = wgi_hash_u64(h, (uint64_t)s->rank);
@@ -29,21 +26,22 @@ uint64_t wgi_hash_attr(uint64_t h, const void *attrs, const wg_attr *f)
     switch (f->kind) {
     case WG_ATTR_INT:
     case WG_ATTR_AXIS:
-    case WG_ATTR_KEY: return wgi_hash_u64(h, (uint64_t)*FIELD(int64_t, attrs, f));
+    case WG_ATTR_KEY: return wgi_hash_u64(h, (uint64_t)*WGI_FIELD(int64_t, attrs, f));
     case WG_ATTR_REAL:
-        memcpy(&bits, FIELD(double, attrs, f), sizeof bits);
+        memcpy(&bits, WGI_FIELD(double, attrs, f), sizeof bits);
         return wgi_hash_u64(h, bits);
-    case WG_ATTR_BOOL: return wgi_hash_u64(h, *FIELD(bool, attrs, f));
-    case WG_ATTR_ENUM: return wgi_hash_u64(h, (uint64_t)*FIELD(int, attrs, f));
-    case WG_ATTR_DTYPE: return wgi_hash_u64(h, (uint64_t)*FIELD(wg_dtype, attrs, f));
-    case WG_ATTR_AXES: return hash_axes(h, FIELD(wg_axes, attrs, f));
-    case WG_ATTR_SHAPE: return wgi_hash_shape(h, FIELD(wg_shape, attrs, f));
+    case WG_ATTR_BOOL: return wgi_hash_u64(h, *WGI_FIELD(bool, attrs, f));
+    case WG_ATTR_ENUM: return wgi_hash_u64(h, (uint64_t)*WGI_FIELD(int, attrs, f));
+    case WG_ATTR_DTYPE: return wgi_hash_u64(h, (uint64_t)*WGI_FIELD(wg_dtype, attrs, f));
+    case WG_ATTR_AXES: return hash_axes(h, WGI_FIELD(wg_axes, attrs, f));
+    case WG_ATTR_SHAPE: return wgi_hash_shape(h, WGI_FIELD(wg_shape, attrs, f));
     case WG_ATTR_TEXT:
-        text = *FIELD(const char *, attrs, f);
+        text = *WGI_FIELD(const char *, attrs, f);
         return text ? wgi_hash_bytes(h, text, strlen(text) + 1) : wgi_hash_u64(h, 0);
     case WG_ATTR_DATA:
-        h = wgi_hash_u64(h, FIELD(wg_data, attrs, f)->size);
-        return wgi_hash_bytes(h, FIELD(wg_data, attrs, f)->bytes, FIELD(wg_data, attrs, f)->size);
+        h = wgi_hash_u64(h, WGI_FIELD(wg_data, attrs, f)->size);
+        return wgi_hash_bytes(h, WGI_FIELD(wg_data, attrs, f)->bytes,
+                              WGI_FIELD(wg_data, attrs, f)->size);
     }
     return h;
 }
@@ -77,18 +75,20 @@ static bool equal_field(const void *a, const void *b, const wg_attr *f)
     switch (f->kind) {
     case WG_ATTR_INT:
     case WG_ATTR_AXIS:
-    case WG_ATTR_KEY: return *FIELD(int64_t, a, f) == *FIELD(int64_t, b, f);
-    /* NOLINTNEXTLINE(*-memory-comparison,cert-*): NaN is itself, and 0 is not -0 */
-    case WG_ATTR_REAL: return memcmp(FIELD(double, a, f), FIELD(double, b, f), sizeof(double)) == 0;
-    case WG_ATTR_BOOL: return *FIELD(bool, a, f) == *FIELD(bool, b, f);
-    case WG_ATTR_ENUM: return *FIELD(int, a, f) == *FIELD(int, b, f);
-    case WG_ATTR_DTYPE: return *FIELD(wg_dtype, a, f) == *FIELD(wg_dtype, b, f);
-    case WG_ATTR_AXES: return equal_axes(FIELD(wg_axes, a, f), FIELD(wg_axes, b, f));
-    case WG_ATTR_SHAPE: return wg_shape_equal(FIELD(wg_shape, a, f), FIELD(wg_shape, b, f));
-    case WG_ATTR_TEXT: return equal_text(*FIELD(const char *, a, f), *FIELD(const char *, b, f));
+    case WG_ATTR_KEY: return *WGI_FIELD(int64_t, a, f) == *WGI_FIELD(int64_t, b, f);
+    case WG_ATTR_REAL:
+        /* NOLINTNEXTLINE(*-memory-comparison,cert-*): NaN is itself, and 0 is not -0 */
+        return memcmp(WGI_FIELD(double, a, f), WGI_FIELD(double, b, f), sizeof(double)) == 0;
+    case WG_ATTR_BOOL: return *WGI_FIELD(bool, a, f) == *WGI_FIELD(bool, b, f);
+    case WG_ATTR_ENUM: return *WGI_FIELD(int, a, f) == *WGI_FIELD(int, b, f);
+    case WG_ATTR_DTYPE: return *WGI_FIELD(wg_dtype, a, f) == *WGI_FIELD(wg_dtype, b, f);
+    case WG_ATTR_AXES: return equal_axes(WGI_FIELD(wg_axes, a, f), WGI_FIELD(wg_axes, b, f));
+    case WG_ATTR_SHAPE: return wg_shape_equal(WGI_FIELD(wg_shape, a, f), WGI_FIELD(wg_shape, b, f));
+    case WG_ATTR_TEXT:
+        return equal_text(*WGI_FIELD(const char *, a, f), *WGI_FIELD(const char *, b, f));
     case WG_ATTR_DATA:
-        x = FIELD(wg_data, a, f);
-        y = FIELD(wg_data, b, f);
+        x = WGI_FIELD(wg_data, a, f);
+        y = WGI_FIELD(wg_data, b, f);
         return x->size == y->size && (x->size == 0 || memcmp(x->bytes, y->bytes, x->size) == 0);
     }
     return false;
@@ -145,21 +145,21 @@ static void put_field(writer *w, const void *attrs, const wg_attr *f)
     switch (f->kind) {
     case WG_ATTR_INT:
     case WG_ATTR_AXIS:
-    case WG_ATTR_KEY: put(w, "%lld", (long long)*FIELD(int64_t, attrs, f)); break;
-    case WG_ATTR_REAL: put(w, "%.9g", *FIELD(double, attrs, f)); break;
-    case WG_ATTR_BOOL: put(w, "%s", *FIELD(bool, attrs, f) ? "true" : "false"); break;
-    case WG_ATTR_ENUM: put(w, "%s", enum_name(f, *FIELD(int, attrs, f))); break;
-    case WG_ATTR_DTYPE: put(w, "%s", wg_dtype_name(*FIELD(wg_dtype, attrs, f))); break;
-    case WG_ATTR_AXES: put_axes(w, FIELD(wg_axes, attrs, f)); break;
+    case WG_ATTR_KEY: put(w, "%lld", (long long)*WGI_FIELD(int64_t, attrs, f)); break;
+    case WG_ATTR_REAL: put(w, "%.9g", *WGI_FIELD(double, attrs, f)); break;
+    case WG_ATTR_BOOL: put(w, "%s", *WGI_FIELD(bool, attrs, f) ? "true" : "false"); break;
+    case WG_ATTR_ENUM: put(w, "%s", enum_name(f, *WGI_FIELD(int, attrs, f))); break;
+    case WG_ATTR_DTYPE: put(w, "%s", wg_dtype_name(*WGI_FIELD(wg_dtype, attrs, f))); break;
+    case WG_ATTR_AXES: put_axes(w, WGI_FIELD(wg_axes, attrs, f)); break;
     case WG_ATTR_SHAPE:
-        put(w, "%s", wg_shape_text(FIELD(wg_shape, attrs, f), text, sizeof text));
+        put(w, "%s", wg_shape_text(WGI_FIELD(wg_shape, attrs, f), text, sizeof text));
         break;
     case WG_ATTR_TEXT:
-        t = *FIELD(const char *, attrs, f);
+        t = *WGI_FIELD(const char *, attrs, f);
         put(w, "\"%s\"", t ? t : "");
         break;
     case WG_ATTR_DATA:
-        d = FIELD(wg_data, attrs, f);
+        d = WGI_FIELD(wg_data, attrs, f);
         put(w, "%zu bytes #%08llx", d->size,
             (unsigned long long)wgi_hash_bytes(WGI_HASH_START, d->bytes, d->size) & 0xffffffffULL);
         break;
@@ -182,7 +182,7 @@ const char *wg_node_attrs_text(const wg_node *n, char *text, size_t size)
         text[0] = '\0';
     for (int i = 0; n->attrs && i < n->op->n_attrs; i++) {
         const wg_attr *f = &n->op->attrs[i];
-        if (f->kind == WG_ATTR_DATA && !FIELD(wg_data, n->attrs, f)->size)
+        if (f->kind == WG_ATTR_DATA && !WGI_FIELD(wg_data, n->attrs, f)->size)
             continue;
         if (w.used)
             put(&w, ", ");

@@ -1,4 +1,4 @@
-/* Builders that are made of others: which one a message names. */
+/* Builders that call other builders: which of them a message names. */
 #ifndef WG_PRIVATE_GRAPH_CALL_H
 #define WG_PRIVATE_GRAPH_CALL_H
 

@@ -1,5 +1,5 @@
-/* Copies of nodes through a map, and what is wanted of a graph: for whoever makes one graph from
- * another. */
+/* Copying nodes through a map, and the marks of a graph (its outputs and assignments): for code
+ * that makes one graph from another. */
 #ifndef WG_PRIVATE_GRAPH_CLONE_H
 #define WG_PRIVATE_GRAPH_CLONE_H
 

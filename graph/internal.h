@@ -68,6 +68,10 @@ wg_value *wgi_graph_add_output(wg_value *v, const char *name);
 /* the file name without its folders: "model.c:41" */
 const char *wgi_short_at(const char *at);
 
+/* Field f of an attribute struct, whose type is known: *WGI_FIELD(bool, n->attrs, f). */
+#define WGI_FIELD(type, attrs, f)                                                                  \
+    ((type const *)(const void *)((const char *)(attrs) + (f)->offset))
+
 /* One attribute as "axis=1" into text; returns text. */
 const char *wgi_attr_text(const void *attrs, const wg_attr *f, char *text, size_t size);
 uint64_t wgi_hash_attr(uint64_t h, const void *attrs, const wg_attr *f);

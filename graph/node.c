@@ -116,7 +116,7 @@ static bool copy_attrs(wg_node *n, const void *attrs)
     return true;
 }
 
-/* Operand i is of another graph: the error of both, as a program may look at either. */
+/* Operand i is of another graph: an error of both graphs, since a program may check either. */
 static bool refuse_foreign(wg_node *n, int i)
 {
     char name[64], value[200];
@@ -169,8 +169,8 @@ static bool check_numbers(wg_node *n)
         dtype = WG_F32;
     for (int i = 0; n->attrs && dtype && i < n->op->n_attrs; i++) {
         const wg_attr *f = &n->op->attrs[i];
-        const double *x = (const void *)((const char *)n->attrs + f->offset);
-        if (f->kind == WG_ATTR_REAL && !wg_need_held(n, f->name, *x, dtype))
+        if (f->kind == WG_ATTR_REAL &&
+            !wg_need_held(n, f->name, *WGI_FIELD(double, n->attrs, f), dtype))
             return false;
     }
     return true;

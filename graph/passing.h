@@ -1,5 +1,5 @@
-/* Errors of what was asked of a graph, which is as good as before: the options of a plan, a lack of
- * memory. */
+/* Errors of a request rather than of the graph, which stays usable: wrong options of a plan, a lack
+ * of memory. */
 #ifndef WG_PRIVATE_GRAPH_PASSING_H
 #define WG_PRIVATE_GRAPH_PASSING_H
 

@@ -43,7 +43,7 @@ const wg_transformer_config *wg_transformer_find(const char *name)
 
 /* ---- what can be built ----------------------------------------------------------------------- */
 
-/* Is each field in its range?  The first that is not is told. */
+/* Checks that each field is in its range; reports the first that is not. */
 static wg_status check_ranges(const wg_transformer_config *c, wg_error *error)
 {
     enum { MAX = 1 << 30 };

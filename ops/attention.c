@@ -159,8 +159,8 @@ static double scale_of(const wg_attention_attrs *a, const wg_value *q)
     return a->scale != 0 ? a->scale : d > 0 ? 1 / sqrt((double)d) : 1;
 }
 
-/* scale q k'.  The scores are scaled unless there are more of them than of q: nothing else reads
- * them, so a plan does it in their place, while q, which others read, would have to be copied. */
+/* scale q k'.  The scores are scaled unless they have more elements than q: nothing else reads
+ * them, so a plan scales them in place, while q, which others read, would have to be copied. */
 static wg_value *scores_of(const wg_attention_attrs *a, wg_value *q, wg_value *k)
 {
     double scale = scale_of(a, q);

@@ -23,7 +23,7 @@ static bool need_transposed_size(wg_node *n, const char *axis, wg_sliding *w,
                                  int64_t output_padding, int64_t *size)
 {
     int64_t windows = w->size;
-    w->size = INT64_MAX / 8; /* the result's size is yet unknown: only the numbers are checked */
+    w->size = INT64_MAX / 8; /* the result's size is not known yet: only the numbers are checked */
     if (!wg_need_sliding(n, axis, w))
         return false;
     if (output_padding < 0 || output_padding >= w->stride)

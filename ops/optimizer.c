@@ -1,5 +1,5 @@
-/* Optimizer updates.  They need no gradient to train; all have one (of learned learning rates,
- * say). */
+/* Optimizer updates.  Training does not differentiate them, but all have a gradient (for learned
+ * learning rates, say). */
 #include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"

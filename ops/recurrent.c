@@ -1,8 +1,8 @@
 /* Composites: one step of each cell is written down once (recurrent_cells.c) and serves the cell
  * and the sequence.  A sequence multiplies all its inputs with wi at once; for the rest, rnn is
  * unrolled over time, and lstm and gru are one op each (recurrent_steps.c).  Past the end of a
- * sequence that is shorter than the others, its states stand still: the reverse direction so starts
- * at each sequence's own end. */
+ * sequence that is shorter than the others its states do not change, so the reverse direction
+ * starts at each sequence's own end. */
 #include "ops/ops_internal.h"
 #include "ops/recurrent_cells.h"
 #include "wengert/ops/ops.h"

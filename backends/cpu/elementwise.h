@@ -53,11 +53,12 @@ static inline void cpu_share_rows(const wg_call *call, cpu_tasks *tasks)
 #define BINARY(name, formula) BINARY_OF(KERNEL(name), real, real, formula)
 #define BINARY_TO(name, to, formula) BINARY_OF(KERNEL(name), real, to, formula)
 
-#define BINARY_LOOP(from, to, first, second, formula)                                              \
-    _Pragma("omp simd") for (int64_t j = 0; j < k.size; j++)                                       \
+/* y[j] = formula of a = first and b = second, which may depend on j, for j < size */
+#define BINARY_LOOP(size, y, from, to, first, second, formula)                                     \
+    _Pragma("omp simd") for (int64_t j = 0; j < (size); j++)                                       \
     {                                                                                              \
         from a = first, b = second;                                                                \
-        y[j] = (to)(formula);                                                                      \
+        (y)[j] = (to)(formula);                                                                    \
     }
 
 #define BINARY_OF(function, from, to, formula)                                                     \
@@ -72,11 +73,11 @@ static inline void cpu_share_rows(const wg_call *call, cpu_tasks *tasks)
                 const from *q = (const from *)call->in[1] + k.at[1], q0 = *q;                      \
                 to *y = (to *)call->out[0] + k.out;                                                \
                 if (r->step[0] && r->step[1]) {                                                    \
-                    BINARY_LOOP(from, to, p[j], q[j], formula)                                     \
+                    BINARY_LOOP(k.size, y, from, to, p[j], q[j], formula)                          \
                 } else if (r->step[0]) {                                                           \
-                    BINARY_LOOP(from, to, p[j], q0, formula)                                       \
+                    BINARY_LOOP(k.size, y, from, to, p[j], q0, formula)                            \
                 } else {                                                                           \
-                    BINARY_LOOP(from, to, p0, q[j], formula)                                       \
+                    BINARY_LOOP(k.size, y, from, to, p0, q[j], formula)                            \
                 }                                                                                  \
             }                                                                                      \
     }                                                                                              \

@@ -118,8 +118,9 @@ dnnl_status_t wgi_od_set_post_op(dnnl_primitive_attr_t attr, dnnl_alg_kind_t alg
 
 /* ---- primitive descriptors ------------------------------------------------------------------- */
 
-/* In 2.6 a primitive descriptor is made from an operation descriptor; in 3.x at once.  V2(init) and
- * V3(create) are the two ways of one call: only one of them is compiled. */
+/* Returns a new primitive descriptor.  oneDNN 2.6 makes it from an operation descriptor d, which
+ * `init` fills; 3.x makes it in one call, `create`.  Only one of the two is compiled.  For the end
+ * of a function whose parameters are named pd, e, attr and hint. */
 #if OD_V3
 #define MAKE(desc_type, init, create) return create
 #else

@@ -1,7 +1,7 @@
-/* Convolutions in blocks of channels.  oneDNN convolves fastest where x[N, C, H, W] lies as
- * [N, C / b, H, W, b], and would reorder x and y around every convolution.  Here what lies between
- * convolutions stays in blocks: other convolutions, and elementwise ops, to which a layout is all
- * the same.  Whatever else reads such a value gets it from blocks again.
+/* Convolutions in blocks of channels.  Where x is [N, C, H, W], oneDNN convolves fastest in the
+ * layout [N, C / b, H, W, b], and would reorder x and y around every convolution.  This pass keeps
+ * what lies between convolutions in blocks: the results of other convolutions, and of elementwise
+ * ops, which work in any layout.  Any other reader gets the value converted back from blocks.
  *
  * Convolutions of one tap and stride 1 are as fast in our layout (docs/notes/performance.md) and
  * come along where their operand is in blocks already, or their result is wanted so.

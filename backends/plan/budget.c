@@ -1,5 +1,5 @@
-/* Memory by wish: if a plan needs more than its options allow, values are dropped after a use and
- * computed again before the next one (recompute.h).
+/* A limit on memory: if a plan needs more than its options allow, values are dropped after a use
+ * and computed again before the next one (recompute.h).
  *
  * The program is complete when this pass begins, with order, kernels, scratch and layout, so the
  * question is exact: which values of this list of steps.  The answer is a longer list, of which a
@@ -51,7 +51,7 @@ static bool accept(wgi_planner *p, wgi_planner *fork)
 
 /* ---- the message ----------------------------------------------------------------------------- */
 
-/* Says how little would do: what the fork has. */
+/* Reports the smallest limit that would do: the memory of the fork. */
 static bool fail_too_small(wgi_planner *p, const wgi_planner *least)
 {
     char text[512];

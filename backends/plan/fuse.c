@@ -1,8 +1,8 @@
 /* Several plain ops become one where a backend has a kernel for all of them: a model written from
  * plain ops gets the fast kernels without naming them.
  *
- * A fusion looks at one node, its anchor, and from there at the nodes around; where its pattern
- * holds it says which op with which operands stands for them, and which values it replaces.  Values
+ * A fusion matches its pattern from one node, its anchor, outwards; where the pattern holds, it
+ * names the op and the operands that replace the nodes, and the values that are replaced.  Values
  * inside the pattern that others still read are replaced as well, or the pattern does not hold. The
  * pass then copies the graph in order: a fused node takes the place of the first node whose value
  * it replaces, provided that a backend other than the reference takes it; all of its operands must

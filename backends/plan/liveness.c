@@ -194,7 +194,7 @@ static void place_results(lifetimes *w)
         p->layout.storage_of[i] = p->layout.storage_of[p->root[i]];
 }
 
-/* In the workspace first, then the exclusive ones one after the other. */
+/* First the storages in the workspace, then the exclusive ones, in sequence. */
 static bool set_offsets(wgi_layout *l)
 {
     l->shared_bytes = wgi_place_storages(l->storage, l->n_storages);

@@ -1,7 +1,7 @@
 /* What a run needs, and what a plan says of itself: the result of planning (planner.h).
  *
- * A storage is a place in memory: of one root (facts.h), or of several, one after the other, where
- * results overwrite operands.
+ * A storage is a place in memory: that of one root (facts.h), or of several in turn, where results
+ * overwrite operands.
  *
  * All memory is the host's.  A backend with memory of its own would give each storage the space it
  * lies in, one buffer and one run of offsets.c for each space, and a pass between order and

@@ -1,5 +1,6 @@
-/* The order of a program in which values are to be dropped.  The order pass minds the peak alone;
- * once the peak is lowered, other places of the run come to the fore, so two things change.
+/* The order of a program in which values are to be dropped.  The order pass considers the peak
+ * alone; once the peak is lowered, other parts of the run become the bottleneck, so two things
+ * change.
  *
  * Gradients of parameters come forward.  A cotangent dies with its last reader, mostly the product
  * that is the gradient of a parameter, which nobody waits for.  It runs as soon as another reader

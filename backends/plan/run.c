@@ -209,8 +209,8 @@ static bool inputs_are_filled(wg_plan *p)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* Between two looks at whether the threads have their cores.  A step of a large model takes seconds
- * where they do not, so a look at its beginning would come too rarely. */
+/* Nodes between two checks of whether the threads have their cores.  Where they do not, a step of a
+ * large model takes seconds, so checking at its beginning alone would be too rare. */
 enum { NODES_BETWEEN_LOOKS = 16 };
 
 /* The first work that fails, NULL if none does; the status in *status. */

@@ -14,7 +14,7 @@ typedef enum layout {
     PACKED        /* q, k and v in one [B, T, H d + Hk (d + dv)] */
 } layout;
 
-/* What there is of an op besides its attributes. */
+/* What tells the ops apart besides their attributes. */
 typedef struct form {
     const wg_op *op;
     layout layout;
@@ -44,7 +44,7 @@ static int first_of(const form *f)
     return f->forward ? 0 : 1;
 }
 
-/* The operand behind q, k and v: the lengths, if there are any. */
+/* The operand after q, k and v: the lengths, if there are any. */
 static int lengths_of(const form *f)
 {
     return first_of(f) + (f->layout == PACKED ? 1 : 3);

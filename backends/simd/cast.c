@@ -17,7 +17,7 @@ static const struct {
     {WG_I64, WG_I32, SIMD_I64_TO_I32},
 };
 
-/* Which of the conversions; WG_COUNT(conversions): none. */
+/* The index of the conversion; WG_COUNT(conversions): there is none. */
 static int conversion_of(const wg_node *n)
 {
     int i = 0;

@@ -55,7 +55,7 @@ static inline simd_window simd_window_of(const wg_sliding *w)
     return (simd_window){w->size, w->kernel, w->stride, w->padding, w->dilation, w->count};
 }
 
-/* Operand 0 as [outer, size, inner]: an axis, and what is before and behind it. */
+/* Operand 0 as [outer, size, inner]: an axis, and the axes before and after it, merged. */
 typedef struct simd_axis {
     int64_t outer, size, inner;
 } simd_axis;

@@ -1,5 +1,5 @@
-/* Reductions of dense tensors by own kernels: sums over the first axes, all kinds along the last,
- * over middle axes and over both ends, and where extremes are. */
+/* Reductions of dense tensors: sums over the first axes; all kinds along the last axis, over middle
+ * axes and over both ends; and the positions of extremes. */
 
 #include "backends/simd/internal.h"
 #include "wengert/ops/reduce.h"

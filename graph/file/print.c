@@ -52,16 +52,13 @@ static void print_word(FILE *f, const char *text)
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-#define FIELD(type, attrs, field)                                                                  \
-    ((type const *)(const void *)((const char *)(attrs) + (field)->offset))
-
 /* The dtype of the numbers in data: that of the op's own dtype attribute, else i64. */
 static wg_dtype dtype_of_data(const wg_node *n, const wg_data *d)
 {
     wg_dtype dtype = WG_I64;
     for (int i = 0; i < n->op->n_attrs; i++)
         if (n->op->attrs[i].kind == WG_ATTR_DTYPE)
-            dtype = *FIELD(wg_dtype, n->attrs, &n->op->attrs[i]);
+            dtype = *WGI_FIELD(wg_dtype, n->attrs, &n->op->attrs[i]);
     size_t size = wg_dtype_size(dtype);
     return size && d->size % size == 0 ? dtype : WG_DTYPE_DEFAULT;
 }
@@ -144,17 +141,17 @@ static void print_attribute(FILE *f, const wg_node *n, const wg_attr *a)
     switch (a->kind) {
     case WG_ATTR_INT:
     case WG_ATTR_AXIS:
-    case WG_ATTR_KEY: fprintf(f, "%lld", (long long)*FIELD(int64_t, n->attrs, a)); break;
-    case WG_ATTR_REAL: print_real(f, *FIELD(double, n->attrs, a)); break;
-    case WG_ATTR_BOOL: fputs(*FIELD(bool, n->attrs, a) ? "true" : "false", f); break;
-    case WG_ATTR_ENUM: print_enum(f, a, *FIELD(int, n->attrs, a)); break;
-    case WG_ATTR_DTYPE: print_dtype(f, *FIELD(wg_dtype, n->attrs, a)); break;
-    case WG_ATTR_AXES: print_axes(f, FIELD(wg_axes, n->attrs, a)); break;
+    case WG_ATTR_KEY: fprintf(f, "%lld", (long long)*WGI_FIELD(int64_t, n->attrs, a)); break;
+    case WG_ATTR_REAL: print_real(f, *WGI_FIELD(double, n->attrs, a)); break;
+    case WG_ATTR_BOOL: fputs(*WGI_FIELD(bool, n->attrs, a) ? "true" : "false", f); break;
+    case WG_ATTR_ENUM: print_enum(f, a, *WGI_FIELD(int, n->attrs, a)); break;
+    case WG_ATTR_DTYPE: print_dtype(f, *WGI_FIELD(wg_dtype, n->attrs, a)); break;
+    case WG_ATTR_AXES: print_axes(f, WGI_FIELD(wg_axes, n->attrs, a)); break;
     case WG_ATTR_SHAPE:
-        fputs(wg_shape_text(FIELD(wg_shape, n->attrs, a), text, sizeof text), f);
+        fputs(wg_shape_text(WGI_FIELD(wg_shape, n->attrs, a), text, sizeof text), f);
         break;
-    case WG_ATTR_TEXT: print_quoted(f, *FIELD(const char *, n->attrs, a), '"'); break;
-    case WG_ATTR_DATA: print_data(f, n, FIELD(wg_data, n->attrs, a)); break;
+    case WG_ATTR_TEXT: print_quoted(f, *WGI_FIELD(const char *, n->attrs, a), '"'); break;
+    case WG_ATTR_DATA: print_data(f, n, WGI_FIELD(wg_data, n->attrs, a)); break;
     }
 }
 
@@ -162,8 +159,8 @@ static void print_attribute(FILE *f, const wg_node *n, const wg_attr *a)
  * them. */
 static bool is_absent(const wg_node *n, const wg_attr *a)
 {
-    return a->kind == WG_ATTR_TEXT   ? !*FIELD(const char *, n->attrs, a)
-           : a->kind == WG_ATTR_DATA ? !FIELD(wg_data, n->attrs, a)->size
+    return a->kind == WG_ATTR_TEXT   ? !*WGI_FIELD(const char *, n->attrs, a)
+           : a->kind == WG_ATTR_DATA ? !WGI_FIELD(wg_data, n->attrs, a)->size
                                      : false;
 }
 
@@ -240,7 +237,7 @@ static void print_scope(FILE *f, const wg_scope *s)
     bool any = false;
     for (int i = 0; i < as.op->n_attrs; i++) {
         const wg_attr *a = &as.op->attrs[i];
-        if (a->kind == WG_ATTR_BOOL ? !*FIELD(bool, s, a) : !*FIELD(wg_dtype, s, a))
+        if (a->kind == WG_ATTR_BOOL ? !*WGI_FIELD(bool, s, a) : !*WGI_FIELD(wg_dtype, s, a))
             continue;
         if (!any) {
             fputs("scope ", f);

@@ -1,4 +1,4 @@
-/* What the parts of a picture ask about nodes and about each other. */
+/* Queries on nodes and boxes that several parts of a picture share. */
 #include "graph/picture/internal.h"
 
 #include <string.h>

@@ -79,8 +79,8 @@ static void hash_places(const wg_picture *p, hasher *s, wgi_pic_place *q)
 
 /* ---- a run that may be folded ---------------------------------------------------------------- */
 
-/* What folding knows of the graph.  A class is what one drawn node stands for; its nodes are a
- * circle. */
+/* What folding knows of the graph.  A class is what one drawn node stands for; its nodes form a
+ * circular list. */
 typedef struct folding {
     wg_picture *p;
     uint32_t *first_reader, *reader; /* of node i: reader[first_reader[i]] up to that of i + 1 */

@@ -146,7 +146,7 @@ void wgi_cpu_scatter(wg_call *c)
                });
 }
 
-/* x is brought to y first; then the rows are written in the order of ids. */
+/* First y = x; then the rows are written in the order of ids. */
 void wgi_cpu_put_rows(wg_call *c)
 {
     const wg_value *x = c->node->in[0], *ids = c->node->in[1];
@@ -180,7 +180,7 @@ static void (*const fill_row[])(int64_t size, void *out, const uint8_t *mask, in
                                 const void *value) = {
     [8] = fill_8, [4] = fill_4, [2] = fill_2, [1] = fill_1};
 
-/* x is brought to y first, broadcast if it must be; then the masked elements are overwritten. */
+/* First y = x, broadcast where necessary; then the masked elements are overwritten. */
 void wgi_cpu_masked_fill(wg_call *c)
 {
     const wg_masked_fill_attrs *a = c->node->attrs;

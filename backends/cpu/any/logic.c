@@ -7,12 +7,13 @@ BINARY_OF(wgi_cpu_logical_or, uint8_t, uint8_t, a | b)
 BINARY_OF(wgi_cpu_logical_xor, uint8_t, uint8_t, a ^ b)
 UNARY_OF(wgi_cpu_logical_not, uint8_t, uint8_t, !x)
 
-/* y[j] = condition[j] ? a[j] : b[j] along one row, each operand moving by its step. */
-#define WHERE_LOOP(type, s0, s1, s2)                                                               \
+/* y[j] = w[j] ? a[j] : b[j] along one row, each operand moving by its step.  Both numbers are read:
+ * a choice without a branch. */
+#define WHERE_LOOP(type, size, y, w, w_step, a, a_step, b, b_step)                                 \
     _Pragma("omp simd")                                                                            \
-    for (int64_t j = 0; j < size; j++) {                                                           \
-        type yes = a[j * (s1)], no = b[j * (s2)]; /* both are read: a choice without a branch */   \
-        y[j] = w[j * (s0)] ? yes : no;                                                             \
+    for (int64_t j = 0; j < (size); j++) {                                                         \
+        type yes = (a)[j * (a_step)], no = (b)[j * (b_step)];                                      \
+        (y)[j] = (w)[j * (w_step)] ? yes : no;                                                     \
     }
 
 #define WHERE_ROW(type)                                                                            \
@@ -20,13 +21,13 @@ UNARY_OF(wgi_cpu_logical_not, uint8_t, uint8_t, !x)
                              const type *b, type *y)                                               \
     {                                                                                              \
         if (step[0] && step[1] && step[2]) {                                                       \
-            WHERE_LOOP(type, 1, 1, 1)                                                              \
+            WHERE_LOOP(type, size, y, w, 1, a, 1, b, 1)                                            \
         } else if (step[0] && step[1]) {                                                           \
-            WHERE_LOOP(type, 1, 1, 0)                                                              \
+            WHERE_LOOP(type, size, y, w, 1, a, 1, b, 0)                                            \
         } else if (step[0] && step[2]) {                                                           \
-            WHERE_LOOP(type, 1, 0, 1)                                                              \
+            WHERE_LOOP(type, size, y, w, 1, a, 0, b, 1)                                            \
         } else {                                                                                   \
-            WHERE_LOOP(type, step[0], step[1], step[2])                                            \
+            WHERE_LOOP(type, size, y, w, step[0], a, step[1], b, step[2])                          \
         }                                                                                          \
     }
 /* NOLINTBEGIN(bugprone-branch-clone): it does not look into `omp simd` loops */

@@ -24,47 +24,46 @@ cpu_walk wgi_cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape
     return w;
 }
 
-#define COPY_ROW(type)                                                                             \
+/* y[i y_step] = x[i x_step], and y[i] = *x, for i < size: elements are only moved, whatever they
+ * are. */
+#define ROW_LOOPS(copy_name, fill_name, type)                                                      \
+    static void copy_name(int64_t size, void *to, int64_t y_step, const void *from,                \
+                          int64_t x_step)                                                          \
     {                                                                                              \
-        type *y = (type *)to + y0;                                                                 \
-        const type *x = (const type *)from + x0;                                                   \
-        for (int64_t j = 0; j < size; j++)                                                         \
-            y[j * to_step] = x[j * from_step];                                                     \
-    }
-
-#define FILL_ROW(type)                                                                             \
+        type *y = to;                                                                              \
+        const type *x = from;                                                                      \
+        for (int64_t i = 0; i < size; i++)                                                         \
+            y[i * y_step] = x[i * x_step];                                                         \
+    }                                                                                              \
+                                                                                                   \
+    static void fill_name(int64_t size, void *to, const void *from)                                \
     {                                                                                              \
-        type *y = (type *)to + y0, x = ((const type *)from)[x0];                                   \
-        _Pragma("omp simd") for (int64_t j = 0; j < size; j++) y[j] = x;                           \
+        type *y = to, x = *(const type *)from;                                                     \
+        _Pragma("omp simd") for (int64_t i = 0; i < size; i++) y[i] = x;                           \
     }
+ROW_LOOPS(copy_8, fill_8, uint64_t)
+ROW_LOOPS(copy_4, fill_4, uint32_t)
+ROW_LOOPS(copy_2, fill_2, uint16_t)
+ROW_LOOPS(copy_1, fill_1, uint8_t)
 
-/* A dense row that is one number. */
-static void fill_row(size_t bytes, int64_t size, void *to, int64_t y0, const void *from, int64_t x0)
-{
-    switch (bytes) {
-    case 1: FILL_ROW(uint8_t) break;
-    case 2: FILL_ROW(uint16_t) break;
-    case 4: FILL_ROW(uint32_t) break;
-    default: FILL_ROW(uint64_t) break;
-    }
-}
+/* By the size of an element */
+static const struct {
+    void (*copy)(int64_t size, void *to, int64_t y_step, const void *from, int64_t x_step);
+    void (*fill)(int64_t size, void *to, const void *from);
+} row_loops[] = {
+    [8] = {copy_8, fill_8}, [4] = {copy_4, fill_4}, [2] = {copy_2, fill_2}, [1] = {copy_1, fill_1}};
 
 static void copy_row(size_t bytes, int64_t size, void *to, int64_t y0, int64_t to_step,
                      const void *from, int64_t x0, int64_t from_step)
 {
+    void *y = (char *)to + y0 * (int64_t)bytes;
+    const void *x = (const char *)from + x0 * (int64_t)bytes;
     if (to_step == 1 && from_step == 1)
-        memcpy((char *)to + y0 * (int64_t)bytes, (const char *)from + x0 * (int64_t)bytes,
-               (size_t)size * bytes);
+        memcpy(y, x, (size_t)size * bytes);
     else if (to_step == 1 && from_step == 0)
-        fill_row(bytes, size, to, y0, from, x0);
-    else if (bytes == 8)
-        COPY_ROW(uint64_t)
-    else if (bytes == 4)
-        COPY_ROW(uint32_t)
-    else if (bytes == 2)
-        COPY_ROW(uint16_t)
+        row_loops[bytes].fill(size, y, x);
     else
-        COPY_ROW(uint8_t)
+        row_loops[bytes].copy(size, y, to_step, x, from_step);
 }
 
 /* A copy of elements of so many bytes. */

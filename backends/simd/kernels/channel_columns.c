@@ -4,6 +4,7 @@
  * rows, and over the pieces in double, whatever the block: the bits do not depend on the number of
  * threads. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
 
 #include <math.h>
@@ -18,11 +19,6 @@ typedef struct block {
 typedef struct columns {
     float of[MAX_COLUMNS];
 } columns;
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Adds sums of float to sums in double, and clears them. */
 static void move_sums(float *part, double *sum, int64_t width)
@@ -49,7 +45,7 @@ static void sum_squares(const simd_channel_norm *a, block b, const columns *cent
 {
     columns part = {{0}};
     for (int64_t first = 0; first < a->examples; first += PIECE) {
-        int64_t end = smaller(first + PIECE, a->examples);
+        int64_t end = simd_smaller(first + PIECE, a->examples);
         for (int64_t row = first; row < end; row++) {
             const float *x = a->x + row * a->channels + b.first;
 #pragma omp simd
@@ -92,7 +88,7 @@ static void sum_products(const simd_channel_norm *a, block b, const columns *mea
 {
     columns s = {{0}}, p = {{0}};
     for (int64_t first = 0; first < a->examples; first += PIECE) {
-        int64_t end = smaller(first + PIECE, a->examples);
+        int64_t end = simd_smaller(first + PIECE, a->examples);
         for (int64_t row = first; row < end; row++) {
             const float *x = a->x + row * a->channels + b.first,
                         *dy = a->dy + row * a->channels + b.first;
@@ -143,7 +139,7 @@ static void run_block(const void *args, int64_t i)
 {
     const blocks *b = args;
     int64_t first = i * b->width;
-    b->run(b->a, (block){first, smaller(b->width, b->a->channels - first)});
+    b->run(b->a, (block){first, simd_smaller(b->width, b->a->channels - first)});
 }
 
 /* Narrow blocks where wide ones would keep few threads busy. */

@@ -16,6 +16,7 @@
  * A thread takes a set at a time, so that its second pass finds in the cache what the first has
  * read.  Few sets are taken piece by piece, one pass after the other. */
 #include "backends/simd/kernels/lanes.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/stream.h"
 #include "backends/simd/kernels/team.h"
 
@@ -28,18 +29,13 @@ typedef struct piece {
     int64_t plane, planes, first, length;
 } piece;
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static piece piece_of(const simd_channel_norm *a, const simd_plane_sets *s, int64_t i)
 {
     int64_t first = i % s->chunks * SIMD_PLANE_PIECE, plane = i / s->chunks * s->planes_of_piece;
     return (piece){.plane = plane,
-                   .planes = smaller(s->planes_of_piece, s->planes - plane),
+                   .planes = simd_smaller(s->planes_of_piece, s->planes - plane),
                    .first = first,
-                   .length = smaller(SIMD_PLANE_PIECE, a->size - first)};
+                   .length = simd_smaller(SIMD_PLANE_PIECE, a->size - first)};
 }
 
 /* Plane `plane` of set `set`, among all planes. */
@@ -73,14 +69,14 @@ static norm *norm_at(const simd_channel_norm *a, const simd_plane_sets *s, int64
     return (norm *)(void *)(sums_at(a, s, s->count, 0) + set * SIMD_PLANE_SUMS);
 }
 
-/* Numbers from a piece of a plane to what the sums read next: planes lie apart, and a core does not
- * look ahead beyond a page by itself. */
+/* The distance, in numbers, from a piece of a plane to what the sums read next: planes lie apart,
+ * and a core does not prefetch beyond a page by itself. */
 static int64_t distance(const simd_channel_norm *a, const simd_plane_sets *s)
 {
     return s->chunks > 1 ? SIMD_PLANE_PIECE : s->plane_step * a->size;
 }
 
-/* Asks for the lines of SIMD_SUM_LANES numbers, perhaps beyond the last plane. */
+/* Prefetches the lines of SIMD_SUM_LANES numbers, perhaps beyond the last plane. */
 static inline void ask_for(const float *x, int64_t ahead)
 {
     enum { LINE = 16 };

@@ -1,5 +1,5 @@
-/* Products within other kernels, each on the thread that calls: oneDNN's sgemm where the library is
- * built with it, which is up to a tenth faster than the product of product.c, else that. */
+/* Matrix products inside other kernels, each on the calling thread: by oneDNN's sgemm where the
+ * library is built with it, since it is up to a tenth faster, and otherwise by product.c. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_GEMM_H
 #define WG_BACKENDS_SIMD_KERNELS_GEMM_H
 

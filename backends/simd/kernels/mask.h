@@ -1,8 +1,8 @@
 /* The numbers of backends/mask.h, several blocks side by side.
  *
  * Each of a block's four words lies in the lower half of a 64-bit lane: then the product of a word
- * with a constant is one instruction, its lower half lies where the next round wants it, and what
- * stands in upper halves does no harm. Six instructions a round for eight blocks in AVX-512. */
+ * with a constant is one instruction, its lower half lies where the next round wants it, and the
+ * upper halves may hold anything. Six instructions a round for eight blocks in AVX-512. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_MASK_H
 #define WG_BACKENDS_SIMD_KERNELS_MASK_H
 
@@ -171,7 +171,7 @@ static inline const uint16_t *simd_mask_range(const wgi_mask *m, uint64_t first,
 
 /* y = dropout(x), plus `add` unless that is NULL, over `count` elements of which the first is
  * element `first` of the tensor; without dropout the mask's keep is 0.  Drawing numbers keeps the
- * processor from looking ahead into memory by itself. */
+ * processor from prefetching by itself. */
 static inline void simd_drop(const wgi_mask *m, int64_t first, int64_t count, const real *x,
                              const real *add, real *y)
 {

@@ -37,7 +37,7 @@ static job job_of(const simd_mean_pool *a)
     int64_t from, to, unused;
     window_range(&a->w, 0, &from, &unused);
     window_range(&a->w, a->w.kernel - 1, &unused, &to);
-    from = window_smaller(from, a->w.count);
+    from = simd_smaller(from, a->w.count);
     return (job){a, from, to > from ? to : from};
 }
 

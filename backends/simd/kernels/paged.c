@@ -29,10 +29,10 @@ static int64_t length_of(const simd_paged *a, int64_t r)
 
 enum { CHUNK = 16 /* slots */, LINE = 64 / sizeof(float), MAX_LINES = 256 };
 
-/* Slots lie anywhere, so a chunk of row r's is asked for at once, but for what the row before it
- * had: rows side by side mostly are hypotheses of one sentence, with its source and their
- * beginnings in common.  (Inlined, as compilers take a function that only asks for memory for one
- * that does nothing.) */
+/* Slots lie anywhere, so a chunk of row r's slots is prefetched at once, except for those that the
+ * row before it also has: adjacent rows are mostly hypotheses of one sentence, which share its
+ * source and their beginnings.  (Inlined, since compilers take a function that only prefetches for
+ * one that does nothing.) */
 SIMD_INLINE void ask_for(const simd_paged *a, const float *pool, int64_t width, int64_t r,
                          int64_t first)
 {

@@ -44,7 +44,7 @@ static void take_tap(const simd_window *w, const float *x, int64_t row, int64_t 
     int64_t from, to;
     window_range(w, tap, &from, &to);
     from = from > of->first ? from : of->first;
-    to = window_smaller(to, of->first + of->count);
+    to = simd_smaller(to, of->first + of->count);
     if (from >= to)
         return;
     float *best = of->best + (from - of->first);
@@ -79,7 +79,7 @@ static void max_row(const void *args, int64_t row)
     windows of;
     const float *x = a->x + row / a->h.count * a->h.size * a->w.size;
     for (of.first = 0; of.first < a->w.count; of.first += COLUMNS) {
-        of.count = window_smaller(COLUMNS, a->w.count - of.first);
+        of.count = simd_smaller(COLUMNS, a->w.count - of.first);
         run_windows(a, x, row % a->h.count, &of);
         int64_t to = row * a->w.count + of.first;
         for (int64_t q = 0; q < of.count; q++) {

@@ -32,7 +32,7 @@ SIMD_INLINE void pack_across(const strip *s, real *to, int width)
         for (int i = 0; i < width; i += 4) {
             int row = i + 4 <= width ? i : width - 4;
             const real *x = s->x + row * s->ld;
-            int64_t end = smaller(first + TOGETHER, whole);
+            int64_t end = simd_smaller(first + TOGETHER, whole);
             if (s->count > width)
                 fetch_rows(x + width * s->ld + first, s->ld, end - first);
             for (int64_t p = first; p < end; p += SIMD_STEP)

@@ -5,6 +5,7 @@
 
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/real.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/unrolled.h"
 
 #include <string.h>
@@ -37,27 +38,6 @@ enum {
 typedef real vector __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias));
 typedef real_bits bits __attribute__((vector_size(BYTES)));
 typedef real sixteen __attribute__((vector_size(16), aligned(sizeof(real)), may_alias));
-
-static inline int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* a / b and a, rounded up to a whole number (of b) */
-static inline int64_t divide_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static inline int64_t round_up(int64_t a, int64_t b)
-{
-    return divide_up(a, b) * b;
-}
 
 /* ---- a tile ---------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
  * Each number is computed by one thread in one order: the bits do not depend on the number of
  * threads. */
 #include "backends/simd/kernels/functions.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/small.h"
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/transpose.h"
@@ -27,11 +28,6 @@ enum {
     ROWS = 2,
 #endif
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* What both directions need. */
 typedef struct run {
@@ -152,7 +148,7 @@ static void pack_forward(const run *r, int64_t i)
 {
     const simd_recurrent *s = r->s;
     float *to = r->weights + i * r->panel;
-    int64_t first = i * LANES, count = smaller(LANES, s->units - first);
+    int64_t first = i * LANES, count = simd_smaller(LANES, s->units - first);
     if (count < LANES)
         memset(to, 0, (size_t)r->panel * sizeof *to);
     for (int64_t gate = 0; gate < r->gates; gate++)
@@ -274,7 +270,7 @@ static void forward_row(const run *r, int64_t b, int64_t k, int64_t first, const
 {
     const simd_recurrent *s = r->s;
     int64_t U = s->units, place = place_of(s, b, k), at = place * U + first,
-            width = smaller(LANES, U - first);
+            width = simd_smaller(LANES, U - first);
     const float *h_before = r->state[k % 2] + b * U + first;
     const front x = {.p = s->p + place * r->gates * U + first,
                      .bh = s->gru ? s->bh + first : NULL,
@@ -369,7 +365,7 @@ static void pack_backward(const run *r, int64_t i)
 {
     const simd_recurrent *s = r->s;
     float *to = r->weights + i * r->panel;
-    int64_t first = i * WIDTH, count = smaller(WIDTH, s->units - first),
+    int64_t first = i * WIDTH, count = simd_smaller(WIDTH, s->units - first),
             width = vectors_of(r, i) * LANES;
     for (int64_t row = 0; row < r->gates * s->units; row++, to += width) {
         memset(to + count, 0, (size_t)(width - count) * sizeof *to);
@@ -400,10 +396,10 @@ static back back_of(const run *r, int64_t b, int64_t k, int64_t first)
                   .dp = s->dp + place * r->gates * U + first,
                   .dq = s->gru ? s->dq + place * 3 * U + first : NULL,
                   .d = r->state[k % 2] + b * r->gates * U + first,
-                  .width = smaller(WIDTH, U - first)};
+                  .width = simd_smaller(WIDTH, U - first)};
 }
 
-/* to_h becomes what passes by the product; units from `from` to `end`. */
+/* to_h becomes the part of the cotangent that bypasses the product; units from `from` to `end`. */
 SIMD_INLINE void lstm_back(const back *x, int64_t U, int64_t from, int64_t end)
 {
     const float *gates = x->gates, *dh = x->dh, *dc = x->dc, *c = x->c, *c_before = x->before;
@@ -525,7 +521,7 @@ static void backward_share(const void *args, simd_member m)
         for (int64_t i = first; i < end; i++)
             gates_backward(r, k, i);
         simd_meet(m);
-        /* Own units: the next step's need no other thread, and it writes another d. */
+        /* Own units: no barrier, since the next step reads only these, and writes another d. */
         for (int64_t i = first; i < end; i++)
             product_backward(r, k, i);
     }

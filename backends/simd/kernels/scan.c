@@ -8,6 +8,7 @@
  * over all tensors; results that are larger than the caches go past them.  Each number is computed
  * by one thread in one order, so the bits do not depend on the number of threads. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/stream.h"
 #include "backends/simd/kernels/team.h"
 
@@ -15,11 +16,6 @@ enum { EIGHT = 8, SIDE = EIGHT, CHUNK = 128, COLUMNS = 128 };
 
 /* A step of SIDE lines. */
 typedef float simd_eight __attribute__((vector_size(EIGHT * sizeof(float))));
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Puts a finished piece of a result in its place. */
 static void put(float *to, const float *piece, int64_t n, bool past)
@@ -43,7 +39,7 @@ static block block_of(const simd_scan *s, int64_t b)
             outer = b / across;
     block c = {.at = outer * s->size * s->inner + first,
                .step = s->inner,
-               .width = smaller(COLUMNS, s->inner - first),
+               .width = simd_smaller(COLUMNS, s->inner - first),
                .state = outer * s->inner + first};
     if (s->reverse) {
         c.at += (s->size - 1) * s->inner;
@@ -103,9 +99,9 @@ typedef struct side {
 
 static side side_of(const simd_scan *s, int64_t group)
 {
-    side l = {.count = smaller(SIDE, s->outer - group * SIDE)};
+    side l = {.count = simd_smaller(SIDE, s->outer - group * SIDE)};
     for (int64_t i = 0; i < SIDE; i++)
-        l.line[i] = (group * SIDE + smaller(i, l.count - 1)) * s->size;
+        l.line[i] = (group * SIDE + simd_smaller(i, l.count - 1)) * s->size;
     return l;
 }
 
@@ -117,13 +113,13 @@ typedef struct chunk {
 
 static chunk chunk_of(int64_t size, int64_t i, bool down)
 {
-    int64_t n = smaller(CHUNK, size - i * CHUNK);
+    int64_t n = simd_smaller(CHUNK, size - i * CHUNK);
     return down ? (chunk){size - i * CHUNK - n, n, n - 1, -1} : (chunk){i * CHUNK, n, 0, 1};
 }
 
-/* Elements [first, first + n) of each line, into the tile from place `to` on, while memory is asked
- * for those of the next chunk, in the direction `step`: of addresses alone, so past the end does no
- * harm. */
+/* Elements [first, first + n) of each line, into the tile from place `to` on, while those of the
+ * next chunk, in the direction `step`, are prefetched: nothing is read there, so addresses past the
+ * end do no harm. */
 static void take(tile *t, int64_t to, const float *x, const side *l, int64_t first, int64_t n,
                  int64_t step)
 {

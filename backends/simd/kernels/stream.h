@@ -1,7 +1,7 @@
-/* Stores past the caches.  An ordinary store reads the line that it writes to from memory first; of
- * results that are larger than the caches, which nobody finds there anyway, that is half as many
- * bytes again.  A row is made in a place that stays in the cache, and copied from there in whole
- * lines. */
+/* Stores past the caches.  An ordinary store first reads the cache line that it writes from memory;
+ * for results larger than the caches, which no reader will find there anyway, that adds half as
+ * many bytes again.  A row is computed in a buffer that stays in the cache, and copied from there
+ * in whole lines. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_STREAM_H
 #define WG_BACKENDS_SIMD_KERNELS_STREAM_H
 

@@ -11,6 +11,7 @@
  * groups, by bands, and where there are few of these also the chunks.  The chunks are always the
  * same and are joined in their order, so a row's bits depend neither on the other rows nor on the
  * number of threads. */
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/topk.h"
 
@@ -23,11 +24,6 @@ enum {
     SUBS = SIMD_TOPK_CLASSES / SUB,
     TOGETHER = 8
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- the sum of exponentials ----------------------------------------------------------------- */
 
@@ -150,7 +146,7 @@ static void search_lane(bests *best, const float *block, int64_t first, int64_t 
 static void keep_best(bests *best, const float *block, int64_t first, int64_t classes,
                       float tops[SUBS + 1][LANES])
 {
-    int64_t more = smaller(classes, best->k - best->count);
+    int64_t more = simd_smaller(classes, best->k - best->count);
     for (int64_t lane = 0; lane < best->rows; lane++)
         if (more > 0 || tops[SUBS][lane] > best->min[lane])
             search_lane(best, block, first, classes, tops, lane);
@@ -184,8 +180,8 @@ static simd_topk_sums *sums_of(const simd_topk_of *a, int64_t group, int64_t chu
 static void begin(const simd_topk_of *a, int64_t group, lists to, bests *best)
 {
     int64_t row = group * LANES, k = a->k;
-    *best =
-        (bests){to.values + row * k, to.ids + row * k, smaller(LANES, a->rows - row), k, 0, {0}};
+    *best = (bests){
+        to.values + row * k, to.ids + row * k, simd_smaller(LANES, a->rows - row), k, 0, {0}};
     for (int64_t lane = 0; lane < LANES; lane++)
         best->min[lane] = lane < best->rows ? -INFINITY : INFINITY;
 }
@@ -221,15 +217,15 @@ static void reduce(const simd_topk_of *a, int me, int64_t band, int64_t part, in
     _Alignas(64) float block[SIMD_TOPK_CLASSES * LANES] = {0};
     bests best[SIMD_TOPK_BAND];
     int64_t first_group = band * SIMD_TOPK_BAND, chunks = simd_topk_chunks(a->classes),
-            groups = smaller(SIMD_TOPK_BAND, simd_topk_groups(a->rows) - first_group);
+            groups = simd_smaller(SIMD_TOPK_BAND, simd_topk_groups(a->rows) - first_group);
     int64_t begins = part * chunks / parts * SIMD_TOPK_CHUNK,
-            ends = smaller(a->classes, (part + 1) * chunks / parts * SIMD_TOPK_CHUNK);
+            ends = simd_smaller(a->classes, (part + 1) * chunks / parts * SIMD_TOPK_CHUNK);
     for (int64_t g = 0; g < groups; g++)
         begin(a, first_group + g, lists_of(a, part, parts), &best[g]);
     for (int64_t first = begins; first < ends; first += SIMD_TOPK_CLASSES)
         for (int64_t g = 0; g < groups; g++)
-            take(a, me, first_group + g, first, smaller(SIMD_TOPK_CLASSES, ends - first), block,
-                 &best[g]);
+            take(a, me, first_group + g, first, simd_smaller(SIMD_TOPK_CLASSES, ends - first),
+                 block, &best[g]);
 }
 
 static void reduce_some(const void *args, simd_member m)
@@ -248,11 +244,12 @@ static void merge(const void *args, int64_t row)
     int64_t parts = d->parts;
     int64_t group = row / LANES, lane = row % LANES, k = a->k,
             chunks = simd_topk_chunks(a->classes);
-    int64_t count = smaller(k, smaller(a->classes, chunks / parts * SIMD_TOPK_CHUNK));
+    int64_t count = simd_smaller(k, simd_smaller(a->classes, chunks / parts * SIMD_TOPK_CHUNK));
     float *value = a->values + row * k;
     for (int64_t p = 1; p < parts; p++) {
         lists other = lists_of(a, p, parts);
-        for (int64_t i = 0; i < smaller(k, a->classes - p * chunks / parts * SIMD_TOPK_CHUNK); i++)
+        for (int64_t i = 0; i < simd_smaller(k, a->classes - p * chunks / parts * SIMD_TOPK_CHUNK);
+             i++)
             insert(other.values[row * k + i], other.ids[row * k + i], value, a->ids + row * k,
                    &count, k);
     }
@@ -297,7 +294,7 @@ static void given_logits(const void *of, int me, int64_t group, int64_t first, i
     (void)me;
     int64_t row = group * LANES;
     SIMD(rows_as_lanes)
-    (a->x + row * a->width + first, a->width, smaller(LANES, a->rows - row), classes, block);
+    (a->x + row * a->width + first, a->width, simd_smaller(LANES, a->rows - row), classes, block);
 }
 
 void SIMD(topk)(const simd_topk *a)

@@ -54,8 +54,8 @@ SIMD_INLINE void simd_transpose(const double *x, int64_t ld, double *to, int64_t
 
 typedef float simd_four __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* Four rows of SIMD_STEP numbers become SIMD_STEP columns of four: SIMD_STEP / 4 squares beside one
- * another are transposed at a time. */
+/* Four rows of SIMD_STEP numbers become SIMD_STEP columns of four: SIMD_STEP / 4 adjacent squares
+ * are transposed at a time. */
 #if defined(__AVX2__)
 enum { SIMD_STEP = 8 };
 typedef float simd_group __attribute__((vector_size(32), aligned(4), may_alias));
@@ -85,8 +85,7 @@ SIMD_INLINE void simd_put(simd_group x, float *to, int64_t width)
 #endif
 }
 
-/* Four rows of x, ld apart, are SIMD_STEP / 4 squares beside one another: column[i] gets column i
- * of each. */
+/* Four rows of x, ld apart, are SIMD_STEP / 4 adjacent squares: column[i] gets column i of each. */
 SIMD_INLINE void simd_transpose_rows(const float *x, int64_t ld, simd_group column[4])
 {
     simd_group a = *(const simd_group *)x, b = *(const simd_group *)(x + ld);

@@ -3,22 +3,7 @@
 #define WG_BACKENDS_SIMD_KERNELS_WINDOW_H
 
 #include "backends/simd/kernels/kernels.h"
-
-static inline int64_t window_smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t window_larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* a / b for a > 0, rounded up; 0 for others */
-static inline int64_t window_divide_up(int64_t a, int64_t b)
-{
-    return a > 0 ? (a + b - 1) / b : 0;
-}
+#include "backends/simd/kernels/sizes.h"
 
 static inline int64_t window_position(const simd_window *w, int64_t window, int64_t tap)
 {
@@ -28,13 +13,13 @@ static inline int64_t window_position(const simd_window *w, int64_t window, int6
 /* The taps [first, end) of a window lie within the axis. */
 static inline int64_t window_first_tap(const simd_window *w, int64_t window)
 {
-    return window_divide_up(w->padding - window * w->stride, w->dilation);
+    return simd_divide_up(w->padding - window * w->stride, w->dilation);
 }
 
 static inline int64_t window_end_tap(const simd_window *w, int64_t window)
 {
-    int64_t end = window_divide_up(w->size - window_position(w, window, 0), w->dilation);
-    return window_smaller(w->kernel, end);
+    int64_t end = simd_divide_up(w->size - window_position(w, window, 0), w->dilation);
+    return simd_smaller(w->kernel, end);
 }
 
 /* The windows [*from, *to) in which a tap lies within the axis: mostly all, which needs no division
@@ -45,9 +30,9 @@ static inline void window_range(const simd_window *w, int64_t tap, int64_t *from
     *to = w->count;
     if (window_position(w, 0, tap) >= 0 && window_position(w, w->count - 1, tap) < w->size)
         return;
-    *from = window_divide_up(w->padding - tap * w->dilation, w->stride);
-    *to = window_smaller(w->count,
-                         window_divide_up(w->size + w->padding - tap * w->dilation, w->stride));
+    *from = simd_divide_up(w->padding - tap * w->dilation, w->stride);
+    *to =
+        simd_smaller(w->count, simd_divide_up(w->size + w->padding - tap * w->dilation, w->stride));
 }
 
 #endif

@@ -2,9 +2,10 @@
  * double precision.
  *
  * The scalar  L(x) = sum_j <c_j, y_j(x)>  with random cotangents c is differentiated twice: by
- * wg_vjp, and by central differences, one element at a time and, in leaves of which only a part is
- * checked so, along a random line through all elements.  (Cotangents of ones would not do: the sum
- * of a softmax has the derivative zero, so any multiple of a right rule would pass.)
+ * wg_vjp, and by central differences, one element at a time and, in leaves of which only some
+ * elements are checked, also along a random line through all of them.  (Cotangents of ones would
+ * not do: the sum of a softmax has the derivative zero, so any multiple of a right rule would
+ * pass.)
  *
  *     two-point    (L(x+h) - L(x-h)) / 2h                            h = 2^-17, tolerance 1e-8
  *     four-point   from two-point ones at h and 4h, by Richardson    h = 2^-11, tolerance 1e-9
@@ -22,8 +23,8 @@
  *
  * An element at a kink or a jump of the graph is skipped.  The check fails when nothing was
  * compared, when more than 5% of the elements were skipped or undecided, or when all those of one
- * leaf were undecided.  If numbers were drawn, others are drawn first, up to three times: a large
- * model may have a kink near one point, but rarely near all.
+ * leaf were undecided.  If the points were drawn at random, an undecided check is repeated at up to
+ * three others: a large model may have a kink near one point, but rarely near all.
  *
  * The results of wg_stop_gradient are held constant in the differences, as the gradient takes them.
  *
@@ -70,15 +71,16 @@ typedef struct wg_gradcheck_options {
     int order;     /* 1 (default), 2: also the derivatives of the gradient, 3: ... */
     uint64_t seed; /* of the points and cotangents */
     uint64_t step; /* of every evaluation: random ops always draw the same */
-    /** Elements compared in each leaf, chosen at random.  Default: 64, or less in a graph of more
-     *  than 8 leaves, to compare 512 in all, but 4 in each leaf at least. */
+    /** Maximum number of elements compared in each leaf, chosen at random.  Default: 64; in a graph
+     *  of more than 8 leaves fewer, 512 in all, but at least 4 in each. */
     size_t max;
     wg_differences differences;      /* the formula */
     const wg_gradcheck_leaf *leaves; /* the numbers of some leaves */
     size_t n_leaves;                 /* number of these leaves */
     /** A run of `evaluator` for this graph (for wg_plan_evaluator(): a wg_plan of it).  Leaves
-     *  without an entry in `leaves` take the numbers that they have there now: the parameters and
-     *  the batch in the middle of a training.  NULL: they are drawn.  It is only read. */
+     *  without an entry in `leaves` take the numbers that they have in it now, such as the
+     *  parameters and the batch in the middle of a training run.  NULL: they are drawn.  It is only
+     *  read. */
     void *live;
     wg_value *const *y;       /* values to differentiate; default: the graph's float outputs */
     size_t n_y;               /* number of y */
@@ -103,8 +105,8 @@ typedef struct wg_gradcheck_report {
                          * held constant */
     bool no_derivative; /* of an op: discrete, or no float operand or result */
     bool empty;         /* of an op: no float operand of the sample has elements */
-    double worst;       /* the error that is largest beside its tolerance, relative to the
-                         * gradient; the next seven fields belong to it */
+    double worst;       /* of all errors, relative to the gradient, the one that is largest in
+                         * proportion to its tolerance; the next seven fields belong to it */
     double tolerance;   /* allowed there: more than usual if differences are uncertain */
     int order;          /* 1: of the gradient, 2: of its derivative, ... */
     char leaf[128];     /* name of the leaf */

@@ -16,10 +16,10 @@ enum { WG_BACKEND_ABI = 5 };
 /** How a plan opens a backend. */
 typedef struct wg_backend_config {
     int threads; /* of a run; at least 1 */
-    /** The table that is opened: one that is made at run time may be a part of what it needs. */
+    /** The table being opened; one built at run time may be part of a struct with its own data. */
     const struct wg_backend *self;
-    /** Operands that are parameters are the same in every run: a kernel may keep what it makes of
-     * one in the first. */
+    /** Parameters do not change between runs: a kernel may keep what it derives from one in the
+     * first run, such as a packed copy. */
     bool fixed_parameters;
 } wg_backend_config;
 
@@ -55,12 +55,13 @@ typedef struct wg_backend {
      * pure function: the same answer each time, no side effects.  A composite op that every backend
      * refuses is expanded. */
     const char *(*refuses)(void *state, const wg_node *n);
-    /** NULL if the backend wants the node; otherwise the reason why it leaves it to a later backend
-     * of the list that takes it, the cpu backend apart: a short static text.  If none takes it, the
-     * plan comes back to this one.  Asked for nodes that it does not refuse; pure, as that is. */
+    /** NULL if the backend wants the node; otherwise the reason, a short static text, why it would
+     * leave the node to a later backend of the list other than cpu.  If no such backend takes the
+     * node, this one gets it after all.  Called only for nodes that the backend does not refuse; a
+     * pure function, like `refuses`. */
     const char *(*yields)(void *state, const wg_node *n);
-    /** Fills *k when the plan is created.  WG_ENOMEM ends the planning, so that a lack of memory
-     * does not decide which backend computes; after another failure the plan asks the next
+    /** Fills *k when the plan is created.  WG_ENOMEM ends planning, so that a lack of memory never
+     * decides which backend computes a node; after any other failure the plan asks the next
      * backend. */
     wg_status (*prepare)(void *state, const wg_node *n, wg_kernel *k);
     /** Frees k->state; may be NULL if prepare allocates nothing. */

@@ -40,9 +40,9 @@ typedef struct wg_plan_options {
      * wg_plan_stats does not count.  Without effect if the plan itself assigns to a parameter, or
      * with a limit of `memory`. */
     bool fixed_parameters;
-    int threads;             /**< of a run, up to WG_MAX_THREADS; 0: what the process may use, but
-                                no more than those, or one where the graph is too small to gain
-                                from more; others: WG_EINVAL */
+    int threads;             /**< of a run, up to WG_MAX_THREADS; 0: as many as the process may
+                                use, within that maximum, or one if the graph is too small to
+                                gain from more; other values: WG_EINVAL */
     wg_store *store;         /**< parameters and states; NULL: the plan makes its own */
     wg_workspace *workspace; /**< shared with other plans; NULL or keep_all: its own */
     uint64_t seed;           /**< of random ops */
@@ -51,21 +51,21 @@ typedef struct wg_plan_options {
      * parameter or a state held before the run.  A run with an input that was never filled fails
      * with WG_EINVAL. */
     bool check_nonfinite;
-    /** Fill dead memory and inputs with 0xff, to expose reads of what nobody wrote, and check
-     * inputs as check_nonfinite does. */
+    /** Fill dead memory and inputs with 0xff, to expose reads of memory that was never written, and
+     * check inputs as check_nonfinite does. */
     bool poison;
     bool profile;    /**< time each node */
     bool keep_all;   /**< do not reuse buffers: every value can be read after a run */
     bool no_inplace; /**< do not write results over operands */
     bool no_cse;     /**< do not merge equal nodes */
     bool no_fold;    /**< do not compute constant parts when the plan is created */
-    bool no_fuse;    /**< do not replace patterns of nodes by fused ops, nor turn transposes, nor
-                        compute norms again rather than hold them across the peak of memory */
+    bool no_fuse;    /**< do not replace patterns of nodes by fused ops, nor read transposed
+                        matrices in place, nor compute norms again to lower the memory peak */
     /** Bytes that parameters, states, inputs, constants and buffer may take (leaf_bytes and
      * buffer_bytes of wg_plan_stats); 0: no limit.  A plan that needs more drops values and
-     * computes them again, as cheaply as it finds a way to; the results have the same bits.  One
-     * that cannot be brought down to it is WG_ENOMEM; the message says how little would do.  The
-     * graph, the kernels' code and the process itself are not counted. */
+     * recomputes them, at the lowest cost that it finds; the results have the same bits.  WG_ENOMEM
+     * if even that does not suffice; the message gives the smallest limit that would.  The graph,
+     * the kernels' code and the process itself are not counted. */
     size_t memory;
 } wg_plan_options;
 
@@ -80,7 +80,7 @@ WG_API void wg_plan_free(wg_plan *p);
 /** The memory of a leaf (to read or write), of an output (to read after a run) or, with keep_all,
  * of any value; otherwise NULL, and wg_plan_message says why.  `v` is a value of the graph that the
  * plan was made from.  Addresses stay the same for the life of the plan, so they may be asked for
- * before the first run; what is computed is zeros until then (with `poison`, bytes of 0xff).  An
+ * before the first run; computed values are zeros until then (with `poison`, bytes of 0xff).  An
  * input that nothing reads has memory too, so that it may be filled. */
 WG_API void *wg_plan_data(wg_plan *p, const wg_value *v);
 /** The same for a value that must be f32: NULL and a message if it is of another dtype. */
@@ -156,8 +156,8 @@ typedef struct wg_plan_step {
 WG_API size_t wg_plan_step_count(const wg_plan *p);
 /** The i-th step; zeros past the end. */
 WG_API wg_plan_step wg_plan_step_at(const wg_plan *p, size_t i);
-/** Forgets the seconds and runs of all steps.  The first run of a plan is slower than others, by
- * its page faults and the start of threads: run it once, then reset, then measure. */
+/** Forgets the seconds and runs of all steps.  The first run of a plan is slower than later ones,
+ * because of page faults and the start of threads: run it once, then reset, then measure. */
 WG_API void wg_plan_reset_profile(wg_plan *p);
 /** The plan's private graph, for printing and drawing.  Owned by the plan. */
 WG_API const wg_graph *wg_plan_graph(const wg_plan *p);
@@ -175,10 +175,11 @@ WG_API WG_MUST_USE wg_status wg_plan_write_page(const wg_plan *p, const char *ti
 WG_API WG_MUST_USE wg_status wg_plan_check(wg_plan *p);
 
 /** The first node that makes NaN or infinity (as check_nonfinite says), found by one run with
- * checks on; wg_plan_message says where.  If NaN came into the run with a leaf, that leaf: after
- * updates have spread NaN, the node that made it is found only with the parameters from before
- * them.  Parameters and states are as before, outputs are those of this run.  NULL if there is
- * none, or if the run fails for another reason, which is then the message. */
+ * checks on; wg_plan_message says where.  If NaN entered the run through a leaf, that leaf is
+ * returned: once updates have spread NaN, the node that made it can be found only with the
+ * parameters from before those updates.  Parameters and states are as before, outputs are those of
+ * this run.  NULL if there is none, or if the run fails for another reason, which is then the
+ * message. */
 WG_API const wg_node *wg_plan_first_nonfinite(wg_plan *p, uint64_t step);
 
 #ifdef __cplusplus

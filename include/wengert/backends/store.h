@@ -1,9 +1,10 @@
 /* A store holds what outlives a run: the tensors of parameters and states, by full name.  Plans
- * that use one store share its tensors, also if their graphs differ (training and evaluation, or
- * one graph for each length of batches).
+ * that use one store share its tensors, even if their graphs differ (training and evaluation, or
+ * one graph for each batch length).
  *
- * A store that is empty when a file is loaded takes what the file has (wengert/files/weights.h),
- * and plans made later check it; a store whose tensors plans have made is checked by the loading.
+ * Loading a file into an empty store takes what the file has (wengert/files/weights.h), and plans
+ * created later check it; if plans have already created the tensors, loading checks the file
+ * against them.
  *
  * Ownership: the store owns its tensors until wg_store_free; plans that use it must be freed first.
  * Not thread-safe. */
@@ -55,8 +56,8 @@ WG_API WG_MUST_USE wg_status wg_store_add(wg_store *s, const char *name, wg_dtyp
  * with the store (wengert/files/weights.h).  Key and text are UTF-8 and copied; a text of NULL
  * removes the note.  WG_EINVAL: NULL or an empty key; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_store_set_note(wg_store *s, const char *key, const char *text);
-/** The text of that key, without those of a base; NULL if there is none.  Valid until it is set
- * again. */
+/** The text of that key in this store; a base is not searched.  NULL if there is none.  Valid until
+ * it is set again. */
 WG_API const char *wg_store_note(const wg_store *s, const char *key);
 /** The number of notes. */
 WG_API size_t wg_store_note_count(const wg_store *s);

@@ -30,15 +30,14 @@ typedef enum wg_timeline_by {
 
 /** All values of one scope or one line. */
 typedef struct wg_timeline_group {
-    const char
-        *name;      /**< of the scope or line, "" for values without; valid while the timeline is */
-    size_t at_peak; /**< bytes in the buffer at the step that needs most */
-    size_t again;   /**< bytes that are computed a second time (wg_plan_stats.again_bytes) */
+    const char *name; /**< of the scope or line, "" for values without one; the timeline's */
+    size_t at_peak;   /**< bytes in the buffer at the step that needs most */
+    size_t again;     /**< bytes that are computed a second time (wg_plan_stats.again_bytes) */
 } wg_timeline_group;
 
-/** The timeline of p, which it does not need later.  At most `most` groups (0: as many as there
- * are): scopes are taken together by their first levels; of lines, the smallest ones at the peak
- * make up a last group, "other".  WG_EINVAL: an argument is wrong; WG_ENOMEM. */
+/** Computes the timeline of p, which may be freed afterwards.  At most `most` groups (0: as many as
+ * there are): scopes are taken together by their first levels; of lines, the smallest ones at the
+ * peak make up a last group, "other".  WG_EINVAL: an argument is wrong; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_timeline_create(wg_timeline **out, const wg_plan *p,
                                                 wg_timeline_by by, size_t most, wg_error *error);
 /** Frees the timeline; NULL is allowed. */

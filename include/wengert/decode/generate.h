@@ -37,7 +37,7 @@ typedef struct wg_generate_options {
     int64_t length;
     int64_t samples; /**< texts, each from the prompt on; 0: 1 */
     uint64_t seed;   /**< of the random numbers */
-    bool go_on;      /**< the end token is one like any other: a text ends by its length */
+    bool go_on;      /**< treat the end token like any other: only `length` ends a text */
     /** NULL, or ends a call with WG_ESTOPPED soon after it becomes nonzero. */
     const volatile int *stop;
 } wg_generate_options;

@@ -39,10 +39,10 @@ typedef enum wg_length_penalty {
 
 /** Options of a search.  Zero means the default in every field; alpha 0 is no penalty. */
 typedef struct wg_search_options {
-    int64_t beam;   /**< hypotheses kept at each step; default 1: greedy                       */
-    int64_t n_best; /**< translations of each sentence, at most `beam`; default 1              */
-    int penalty;    /**< wg_length_penalty                                                     */
-    double alpha;   /**< exponent of the length penalty                                        */
+    int64_t beam;   /**< hypotheses kept at each step; default 1: greedy */
+    int64_t n_best; /**< translations of each sentence, at most `beam`; default 1 */
+    int penalty;    /**< wg_length_penalty */
+    double alpha;   /**< exponent of the length penalty */
     /** The maximum length of a translation of S source tokens, in tokens, is the smaller of
      * max_length (0: no such limit) and max_factor S + max_extra (both 0: S + 50). */
     int64_t max_length;
@@ -50,12 +50,12 @@ typedef struct wg_search_options {
     int64_t max_extra; /**< see max_length */
     /** Maximum size of a step: hypotheses times the longest source; 0: chosen automatically. */
     int64_t batch_tokens;
-    bool attention; /**< also return attention weights                                         */
+    bool attention; /**< also return attention weights */
     /** Of which attention: its scope, "encoder/layer0", "decoder/layer3/self_attn" or
      * "decoder/layer3/cross_attn"; NULL: the cross-attention of the last layer. */
     const char *attention_of;
     bool each_head; /**< the weights of each head instead of their mean */
-    bool uncached;  /**< recompute all positions at each step: slow, for checks                */
+    bool uncached;  /**< recompute all positions at each step: slow, for checks */
     /** NULL, or ends a call with WG_ESTOPPED soon after it becomes nonzero. */
     const volatile int *stop;
 } wg_search_options;
@@ -65,10 +65,10 @@ typedef struct wg_hypothesis {
     /** [n] without begin of sentence; the last is end of sentence unless the maximum length was
      * reached.  NULL if there is no such hypothesis. */
     int32_t *ids;
-    size_t n;               /**< tokens                                                        */
-    double log_probability; /**< sum of token_scores                                           */
-    double score;           /**< log_probability divided by the length penalty                 */
-    float *token_scores;    /**< [n] log p of each token                                       */
+    size_t n;               /**< tokens */
+    double log_probability; /**< sum of token_scores */
+    double score;           /**< log_probability divided by the length penalty */
+    float *token_scores;    /**< [n] log p of each token */
     size_t n_correct;       /**< scored target: number of tokens that the model ranks first */
     /** [attention_maps, attention_rows, attention_columns]: a row for each query, which is a source
      * token in the encoder and a token of `ids` in the decoder; a column for each key, which is a
@@ -86,17 +86,17 @@ typedef struct wg_search wg_search;
 
 /** The model to search with. */
 typedef struct wg_search_model {
-    const wg_transformer_config *config; /**< copied                                           */
-    wg_store *store; /**< has all parameters; must outlive the search                        */
-    int32_t bos;     /**< target token: begin of sentence */
-    int32_t eos;     /**< target token: end of sentence */
-    int32_t pad;     /**< target token of padding, never produced; -1: there is none         */
-    int32_t unk;     /**< target token of unknown words; -1: there is none                   */
-    bool no_unk;     /**< never produce unk                                                  */
-    bool int8;       /**< products with parameters in 8 bits: wengert/models/quantize.h      */
-    const wg_backend *const *backends; /**< [n_backends] copied; as in wg_plan_options         */
-    size_t n_backends; /**< 0: all that are built in                                             */
-    int threads;       /**< up to WG_MAX_THREADS; 0: what the process may use                   */
+    const wg_transformer_config *config; /**< copied */
+    wg_store *store;                     /**< has all parameters; must outlive the search */
+    int32_t bos;                         /**< target token: begin of sentence */
+    int32_t eos;                         /**< target token: end of sentence */
+    int32_t pad; /**< target token of padding, never produced; -1: there is none */
+    int32_t unk; /**< target token of unknown words; -1: there is none */
+    bool no_unk; /**< never produce unk */
+    bool int8;   /**< products with parameters in 8 bits: wengert/models/quantize.h */
+    const wg_backend *const *backends; /**< [n_backends] copied; as in wg_plan_options */
+    size_t n_backends;                 /**< 0: all that are built in */
+    int threads;                       /**< up to WG_MAX_THREADS; 0: what the process may use */
 } wg_search_model;
 
 /** The divisor of log p, L^alpha or ((5 + L) / 6)^alpha with L = length; `penalty` is a

@@ -71,21 +71,22 @@ WG_API void wg_scope_pop(wg_graph *g);
  *  same bits, for less memory and one more forward pass of the scope.  Of nested marked scopes the
  *  outermost counts. */
 WG_API void wg_scope_recompute(wg_graph *g);
-/** Marks the current scope, or at the top the whole graph: from now on a parameter or a state whose
- *  name is taken is found again instead of being an error.  Its dtype, shape and initial values
- *  must be those asked for.  So a layer that is called twice under one name has one set of weights,
- *  and its gradient is the sum over both uses. */
+/** Marks the current scope (at the top, the whole graph): from now on, creating a parameter or a
+ *  state under a name that exists returns the existing one instead of failing.  Dtype, shape and
+ *  initial values must match.  A layer that is called twice under one name thus has one set of
+ *  weights, whose gradient is the sum over both uses. */
 WG_API void wg_scope_reuse(wg_graph *g);
-/** Marks the current scope: its parameters are moving averages of those outside, which must be
- *  there already.  In the scope "teacher", wg_parameter(g, "w", ...) of "teacher/encoder" is the
- *  state "teacher/encoder/w" beside the parameter "encoder/w", of the same dtype and shape.  It has
- *  no gradient; wg_average_update moves it, and until that has run for the first time, it has the
- *  parameter's value.  An error at the top. */
+/** Marks the current scope: its parameters are moving averages of those outside, which must already
+ *  exist.  In the scope "teacher", wg_parameter(g, "w", ...) of "teacher/encoder" is the state
+ *  "teacher/encoder/w" beside the parameter "encoder/w", of the same dtype and shape.  It has no
+ *  gradient; wg_average_update updates it, and until the first such update it has the parameter's
+ *  value.  An error at the top. */
 WG_API void wg_scope_average(wg_graph *g);
 /** Marks the current scope, or at the top the whole graph: layers keep their parameters in `dtype`
  *  and cast them to the dtype of their activations, so that a model in bf16 is trained with
- *  parameters, gradients and moments in f32.  WG_DTYPE_DEFAULT, at first: parameters have the dtype
- *  of the activations.  Parameters that a program makes by wg_parameter are as it says. */
+ *  parameters, gradients and moments in f32.  WG_DTYPE_DEFAULT, the initial setting: parameters
+ *  have the dtype of the activations.  The mark does not affect parameters that a program creates
+ *  with wg_parameter. */
 WG_API void wg_scope_parameter_dtype(wg_graph *g, wg_dtype dtype);
 /** The current path, "" at the top. */
 WG_API const char *wg_scope_path(const wg_graph *g);
@@ -99,8 +100,8 @@ WG_API wg_value *wg_result_of(wg_value *v, int i);
 WG_API wg_value *wg_name(wg_value *v, const char *format, ...) WG_PRINTF(2, 3);
 
 /** Marks v as an output: a plan computes the outputs, the assignments, and what they need.  `name`
- *  is copied and may be NULL; it is an error if the output of another value has it.  Returns v, or
- *  NULL if the graph is in error. */
+ *  is copied and may be NULL; it is an error if the output of another value already has that name.
+ *  Returns v, or NULL if the graph is in error. */
 WG_API wg_value *wg_output(wg_value *v, const char *name);
 /** At the end of a run, `leaf` (a parameter or a state, assigned only once) takes the value of `v`
  *  (same shape and dtype).  Within the run all readers of the leaf see the old value, in any
@@ -135,8 +136,8 @@ WG_API void wg_graph_assign_at(const wg_graph *g, size_t i, wg_value **leaf, wg_
  *  returns the number of all parameters, which may be more than `max`.  (wg_grad_all needs no
  *  array.) */
 WG_API size_t wg_graph_parameters(const wg_graph *g, wg_value **out, size_t max);
-/** The leaf or named value with that full name, or NULL.  The name of an output (wg_output) is
- *  another one: wg_graph_find_output. */
+/** The leaf or named value with that full name, or NULL.  Names of outputs (wg_output) are
+ *  separate: wg_graph_find_output looks them up. */
 WG_API wg_value *wg_graph_find(const wg_graph *g, const char *name);
 
 /** Infers every shape and dtype again, and checks operand order, arity and attributes, and that no

@@ -1,5 +1,5 @@
-/* The floats of 16 bits, bf16 and f16: formats to store, computation is in f32.  Numbers of these
- * dtypes are uint16_t in memory; rounding is to nearest, ties to even.
+/* The 16-bit floats bf16 and f16.  They are storage formats; computation is in f32.  In memory each
+ * number is a uint16_t; rounding is to nearest, ties to even.
  *
  *     dtype   exponent   fraction   largest    smallest normal   smallest
  *     bf16    8 bits     7 bits     3.4e38     1.2e-38           9.2e-41
@@ -34,7 +34,7 @@ static inline uint16_t wg_bf16_from_f32(float x)
     return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? quiet_nan : rounded);
 }
 
-/** The f32 of the same value; exact.  A signalling NaN becomes quiet, as processors have it.
+/** The f32 of the same value; exact.  A signalling NaN becomes quiet, as on processors.
  *
  * Exponent and fraction move to their places in an f32, and the difference of the biases, 127 - 15,
  * is added to the exponent.  A subnormal number is fraction 2^-24 = (2^-14 + fraction 2^-24) -
@@ -54,7 +54,7 @@ static inline float wg_f16_to_f32(uint16_t h)
     return x;
 }
 
-/** The nearest f16; from 65520 on values become infinite, NaN stays NaN.
+/** The nearest f16; magnitudes of 65520 and above become infinite, NaN stays NaN.
  *
  * Below 2^-14 results are multiples of 2^-24, which is the last place of the f32 between 1/2 and 1:
  * the addition of 1/2 rounds. */

@@ -42,7 +42,7 @@ struct wg_node {
 /** Number of elements; 0 for NULL. */
 WG_API int64_t wg_value_count(const wg_value *v);
 /** Size along `axis`, which counts from the end if it is negative (-1: the last); 0 for an axis
- * that v lacks, and for NULL, so that a model can ask after an error too. */
+ * that v lacks, and for NULL, so a model may call it even after an error. */
 WG_API int64_t wg_value_dim(const wg_value *v, int axis);
 /** Size in bytes; 0 for NULL. */
 WG_API size_t wg_value_bytes(const wg_value *v);

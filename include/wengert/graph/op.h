@@ -28,7 +28,7 @@ typedef enum wg_attr_kind {
     WG_ATTR_SHAPE, /* wg_shape */
     WG_ATTR_TEXT,  /* const char *, copied into the graph */
     WG_ATTR_DATA,  /* wg_data, bytes copied into the graph */
-    WG_ATTR_KEY,   /* int64_t: the key of a random op, which tells its draws from others */
+    WG_ATTR_KEY,   /* int64_t: the key of a random op, which gives it a random stream of its own */
     WG_ATTR_AXIS,  /* int64_t: one axis, which a picture shows even if it is 0 */
 } wg_attr_kind;
 
@@ -55,7 +55,7 @@ typedef struct wg_attr {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/** The most threads of a run, a search or a corpus that is read. */
+/** Maximum number of threads of a run, of a search, or of reading a corpus. */
 enum { WG_MAX_THREADS = 1024 };
 
 /** Bytes of wg_call.message. */

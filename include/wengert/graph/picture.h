@@ -78,12 +78,12 @@ WG_API size_t wg_picture_box_count(const wg_picture *p);
 /** Frees the picture, not the graph; NULL is allowed. */
 WG_API void wg_picture_free(wg_picture *p);
 
-/** A copy of g, of all that its outputs and assignments need, in which composite ops are opened:
- * each node of one is replaced by its expansion, in a scope of the op's name (softmax_2 for the
- * second of its scope), so that a picture or a page shows what is inside.  Values keep their names.
+/** Copies what the outputs and assignments of g need, and opens composite ops: each of their nodes
+ * is replaced by its expansion, in a scope named after the op (softmax_2 for the second one in its
+ * scope), so that a picture or a page shows what is inside.  Values keep their names.
  * @param out the copy, which the caller frees with wg_graph_free; NULL after a failure
  * @param g the graph
- * @param ops [n] names of the ops; those that come to light in an expansion are opened too
+ * @param ops [n] names of the ops; those that an expansion brings in are opened too
  * @param n 0: every composite, until only primitive ops are left
  * @param error says what was wrong; may be NULL
  * @return WG_EINVAL if there is no composite op of such a name, WG_ENOMEM, or the graph's error */

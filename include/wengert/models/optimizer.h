@@ -37,9 +37,9 @@ typedef struct wg_rows {
 
 /** The part of an update that one of several processes does, with moments for this part alone: the
  * processes share out the work and the memory of an optimizer (ZeRO, Rajbhandari et al. 2020).  The
- * other rows keep their values, and are to be fetched from the processes that update them
- * (wg_ranks_share).  All processes need the same gradients.  The new numbers have the bits of an
- * update of everything. */
+ * other rows keep their values, and must be fetched from the processes that update them
+ * (wg_ranks_share).  All processes need the same gradients.  The new values are bit for bit those
+ * of one process that updates everything. */
 typedef struct wg_update_part {
     const wg_rows *rows; /**< [n] of each parameter */
     /** A wg_all_reduce of this bucket adds the norms of all processes' moments, where the update

@@ -19,14 +19,14 @@ typedef struct wg_all_reduce_attrs {
 
 /** y[i] = the sum of x[i] over all ranks, for i < n; `y` may be the array `x`.  The x are floats of
  * one dtype and any shapes; each rank has the same list of shapes under the same bucket, and no two
- * sums of a graph have the same bucket.  Beside the run, the sum is under way from the moment when
- * the last x is there until nothing else is left to run: so what is to be hidden behind it needs no
- * other care.  The sum of an element is a binary tree over the ranks, whatever the network does:
- * tree(a..b) = tree(a..m) + tree(m+1..b), split at the largest power of two below the length.  The
- * derivative is that of a loss which is the sum over all ranks: dx[i] = all_reduce(dy[i]).  wg_vmap
- * makes one sum of a whole batch, of the same bucket, which takes the place of the sum.  In a plan
- * without wg_ranks_backend it is the identity: the sum over one rank.  All y are NULL after an
- * error. */
+ * sums of a graph have the same bucket.  The sum runs in the background, from the moment when the
+ * last x has been computed until nothing else is left to run, so communication overlaps with
+ * computation without further care.  The sum of an element is a binary tree over the ranks,
+ * whatever the network does: tree(a..b) = tree(a..m) + tree(m+1..b), split at the largest power of
+ * two below the length.  The derivative is that of a loss which is the sum over all ranks: dx[i] =
+ * all_reduce(dy[i]).  wg_vmap replaces the sum by one sum over the whole batch, in the same bucket.
+ * In a plan without wg_ranks_backend it is the identity: the sum over one rank.  All y are NULL
+ * after an error. */
 WG_API void(wg_all_reduce)(const char *at, wg_value *const *x, size_t n, int64_t bucket,
                            wg_value **y);
 #define wg_all_reduce(...) wg_all_reduce(WG_HERE, __VA_ARGS__)

@@ -60,7 +60,8 @@ typedef struct wg_progress {
     uint64_t files[WG_CHECKPOINT_FILES]; /**< hashes of the files; set by saving */
 } wg_progress;
 
-/** What a folder of checkpoints is told about its run.  Zero means the default in every field. */
+/** Options of a folder of checkpoints: what it keeps, and records about its run.  Zero means the
+ * default in every field. */
 typedef struct wg_checkpoint_options {
     int64_t keep; /**< models kept for averaging; fewer than 2: 2 */
     /** [n_settings] names and values that may not change when the run is resumed. */

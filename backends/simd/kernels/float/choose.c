@@ -1,5 +1,5 @@
-/* Comparisons and choices, row by row as backends/broadcast.h says: along a row, an operand goes on
- * with the result or is one number.
+/* Comparisons and choices, row by row as backends/broadcast.h says: along a row, an operand either
+ * advances with the result or is one number.
  *
  * Numbers to choose from are copied as integers, so that no NaN changes. */
 #include "backends/simd/kernels/kernels.h"
@@ -68,7 +68,7 @@ void SIMD(compare)(const simd_compare *c)
 /* ---- choices --------------------------------------------------------------------------------- */
 
 /* y[i] = w[i] ? a[i] : b[i], the steps of a and b being constants where it is called.  Both are
- * read, so that the choice has no branch; y may be a or b where that goes along. */
+ * read, so that the choice has no branch; y may be a or b if that operand advances with it. */
 SIMD_INLINE void choose(const uint8_t *w, const real_bits *a, int64_t a_step, const real_bits *b,
                         int64_t b_step, real_bits *y, int64_t n)
 {

@@ -55,15 +55,15 @@ static block block_at(const conv *v, int64_t examples, int64_t positions)
 {
     const simd_conv_plan *p = &v->plan;
     block b = {.example = examples * p->examples, .first = positions * p->count};
-    b.examples = window_smaller(p->examples, v->a->batch - b.example);
-    b.count = window_smaller(p->count, p->positions - b.first);
+    b.examples = simd_smaller(p->examples, v->a->batch - b.example);
+    b.count = simd_smaller(p->count, p->positions - b.first);
     return b;
 }
 
 static channels channels_at(const conv *v, int64_t group, int64_t i)
 {
     int64_t first = i * v->plan.channels;
-    return (channels){group, first, window_smaller(v->plan.channels, v->a->in - first)};
+    return (channels){group, first, simd_smaller(v->plan.channels, v->a->in - first)};
 }
 
 /* Where a channel of an example begins, of x's; `c` counts in the group */
@@ -165,7 +165,7 @@ SIMD_INLINE void move_rows(const simd_conv *a, const tap *t, real *x, int64_t fi
     for (int64_t n; count > 0; count -= n, u += n, q = 0) {
         int64_t z = window_position(&a->d, r, t->d), i = window_position(&a->h, p, t->h);
         real *row = x + (z * a->h.size + i) * a->w.size;
-        n = window_smaller(a->w.count - q, count);
+        n = simd_smaller(a->w.count - q, count);
         if (is_within(z, &a->d) && is_within(i, &a->h)) {
             if (folds)
                 fold_row(&a->w, t, row, q, q + n, u);
@@ -204,10 +204,10 @@ SIMD_INLINE void move_plane(const simd_conv *a, const tap *t, real *x, int64_t f
 {
     int64_t down = window_position(&a->h, 0, t->h), width = a->w.size;
     int64_t by = down * width + window_position(&a->w, 0, t->w);
-    int64_t from = window_larger(first, window_larger(-down * width, -by));
+    int64_t from = simd_larger(first, simd_larger(-down * width, -by));
     int64_t to = (a->h.size - down) * width, last = a->h.size * width - by;
-    to = window_smaller(end, window_smaller(to, last));
-    to = window_larger(to, from);
+    to = simd_smaller(end, simd_smaller(to, last));
+    to = simd_larger(to, from);
     if (from >= end || t->from >= t->to)
         from = to = end;
     if (folds) {
@@ -232,7 +232,7 @@ SIMD_INLINE void move_positions(const simd_conv *a, const tap *t, real *x, int64
     }
     for (int64_t r = first / of_plane, next; first < end; r++, u += next - first, first = next) {
         int64_t z = window_position(&a->d, r, t->d), begin = r * of_plane;
-        next = window_smaller(begin + of_plane, end);
+        next = simd_smaller(begin + of_plane, end);
         if (is_within(z, &a->d))
             move_plane(a, t, x + z * a->h.size * a->w.size, first - begin, next - begin, u, folds);
         else if (!folds)
@@ -525,7 +525,7 @@ static void add_pieces(const void *args, int64_t task)
     enum { SHARE = 4096 };
     const conv *v = args;
     int64_t weights = weights_in_all(v);
-    int64_t first = task * SHARE, end = window_smaller(first + SHARE, weights);
+    int64_t first = task * SHARE, end = simd_smaller(first + SHARE, weights);
     real *to = v->a->to;
     memcpy(to + first, v->sums + first, (size_t)(end - first) * sizeof *to);
     for (int64_t piece = 1; piece < v->plan.pieces; piece++)

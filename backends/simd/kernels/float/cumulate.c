@@ -5,14 +5,10 @@
  * reference: the bits are the reference's. */
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/real.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
 
 enum { SIDE = 4, COLUMNS = 64 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static inline double joined(double sofar, real x, bool products)
 {
@@ -90,9 +86,9 @@ static int64_t blocks_across(const simd_cumulate *c)
 SIMD_INLINE void one_block(const simd_cumulate *c, int64_t b, bool products)
 {
     int64_t across = blocks_across(c), first = b % across * COLUMNS,
-            count = smaller(SIDE, c->outer - b * SIDE);
+            count = simd_smaller(SIDE, c->outer - b * SIDE);
     if (c->inner > 1)
-        columns(c, b / across * c->size * c->inner + first, smaller(COLUMNS, c->inner - first),
+        columns(c, b / across * c->size * c->inner + first, simd_smaller(COLUMNS, c->inner - first),
                 products);
     else if (count == SIDE)
         lines(c, b * SIDE * c->size, products);

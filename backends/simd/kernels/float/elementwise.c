@@ -59,7 +59,7 @@ static inline real gelu_tanh_slope(real x)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-enum { STRIP = 256 }; /* numbers of a loop, at most, but of those whose operands are broadcast */
+enum { STRIP = 256 }; /* maximum length of a loop, unless its operands are broadcast */
 
 #define PRAGMA(text) _Pragma(#text)
 #define LOOP(name, formula)                                                                        \

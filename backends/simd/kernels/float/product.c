@@ -76,7 +76,7 @@ static real *aligned(void *x)
 static int64_t piece_begin(const plan *w, int64_t piece)
 {
     side d = w->divided;
-    return smaller(divide_up(d.count, d.panel) * piece / w->pieces * d.panel, d.count);
+    return simd_smaller(simd_divide_up(d.count, d.panel) * piece / w->pieces * d.panel, d.count);
 }
 
 static void plan_slabs(plan *w)
@@ -86,26 +86,26 @@ static void plan_slabs(plan *w)
     w->shared = w->a_shared ? rows : columns;
     w->divided = w->a_shared ? columns : rows;
     int64_t most = w->a_shared ? SLAB_ROWS : SIMD_PRODUCT_COLUMNS;
-    w->slab_size =
-        round_up(divide_up(w->shared.count, divide_up(w->shared.count, most)), w->shared.panel);
+    w->slab_size = simd_round_up(
+        simd_divide_up(w->shared.count, simd_divide_up(w->shared.count, most)), w->shared.panel);
     int64_t numbers = SIMD_PRODUCT_SLAB * sizeof(float) / sizeof(real);
     w->slab_blocks = w->depth > 0 ? numbers / (w->slab_size * w->depth) : 1;
-    w->slab_blocks = p->threads == 1 ? 1 : larger(smaller(w->slab_blocks, w->blocks), 1);
+    w->slab_blocks = p->threads == 1 ? 1 : simd_larger(simd_smaller(w->slab_blocks, w->blocks), 1);
 }
 
 static void plan_pieces(plan *w)
 {
     const simd_product *p = w->p;
-    int64_t panels = divide_up(w->divided.count, w->divided.panel);
-    int64_t fewest = w->a_shared ? 1 : divide_up(p->m, MAX_ROWS);
-    int64_t most = w->a_shared ? panels : divide_up(p->m, MIN_ROWS);
-    w->pieces = larger(smaller(p->threads > 1 ? PIECES * p->threads : 1, most), fewest);
+    int64_t panels = simd_divide_up(w->divided.count, w->divided.panel);
+    int64_t fewest = w->a_shared ? 1 : simd_divide_up(p->m, MAX_ROWS);
+    int64_t most = w->a_shared ? panels : simd_divide_up(p->m, MIN_ROWS);
+    w->pieces = simd_larger(simd_smaller(p->threads > 1 ? PIECES * p->threads : 1, most), fewest);
     if (w->pieces > p->threads)
-        w->pieces = round_up(w->pieces, p->threads);
-    w->pieces = smaller(w->pieces, panels);
-    w->piece_size = divide_up(panels, w->pieces) * w->divided.panel;
-    int64_t parts = p->threads > 1 ? divide_up(2 * p->threads, w->pieces) : 1;
-    w->part = round_up(divide_up(w->slab_size, parts), w->shared.panel);
+        w->pieces = simd_round_up(w->pieces, p->threads);
+    w->pieces = simd_smaller(w->pieces, panels);
+    w->piece_size = simd_divide_up(panels, w->pieces) * w->divided.panel;
+    int64_t parts = p->threads > 1 ? simd_divide_up(2 * p->threads, w->pieces) : 1;
+    w->part = simd_round_up(simd_divide_up(w->slab_size, parts), w->shared.panel);
 }
 
 /* A thin product has pieces of rows and of columns. */
@@ -114,9 +114,9 @@ static void plan_thin(plan *w)
     const simd_product *p = w->p;
     w->b_stays = !p->tb;
     w->part = w->b_stays && p->m <= HEIGHT ? WIDE * LANES : WIDTH;
-    int64_t across = divide_up(p->n, w->part), enough = 2 * p->threads;
+    int64_t across = simd_divide_up(p->n, w->part), enough = 2 * p->threads;
     bool divided = p->threads > 1 && across < enough;
-    w->piece_size = divided ? round_up(divide_up(p->m * across, enough), HEIGHT) : p->m;
+    w->piece_size = divided ? simd_round_up(simd_divide_up(p->m * across, enough), HEIGHT) : p->m;
     w->room_size = w->depth * WIDTH;
 }
 
@@ -124,21 +124,21 @@ static plan plan_of(const simd_product *p)
 {
     plan w = {.p = p, .thin = p->m <= (p->tb ? THIN : THIN_ALONG), .a_shared = p->m < p->n};
     w.a_stays = w.thin || (!w.a_shared && !p->ta && p->n <= (p->lda % PAGE ? NARROW : VERY_NARROW));
-    w.blocks = p->k > 0 ? divide_up(p->k, DEPTH) : 1;
-    w.depth = divide_up(p->k, w.blocks);
+    w.blocks = p->k > 0 ? simd_divide_up(p->k, DEPTH) : 1;
+    w.depth = simd_divide_up(p->k, w.blocks);
     w.slab = w.room = aligned(p->scratch);
     if (w.thin) {
         plan_thin(&w);
     } else {
         plan_slabs(&w);
         plan_pieces(&w);
-        w.room += round_up(w.slab_size * smaller(p->k, w.slab_blocks * w.depth), 16);
+        w.room += simd_round_up(w.slab_size * simd_smaller(p->k, w.slab_blocks * w.depth), 16);
         w.group = p->tb ? 1 : GROUP;
         int64_t packed =
-            w.a_shared ? smaller(w.group * WIDTH, round_up(p->n, WIDTH)) : w.piece_size;
+            w.a_shared ? simd_smaller(w.group * WIDTH, simd_round_up(p->n, WIDTH)) : w.piece_size;
         w.room_size = w.a_stays ? 0 : packed * w.depth;
     }
-    w.room_size = round_up(w.room_size, 16);
+    w.room_size = simd_round_up(w.room_size, 16);
     return w;
 }
 
@@ -147,11 +147,11 @@ static plan plan_long(const simd_product *p)
 {
     plan w = {.p = p, .segments = simd_product_segments(p->m, p->n, p->k)};
     w.divided = (side){p->m, HEIGHT};
-    int64_t wanted = p->threads > 1 ? divide_up(2 * p->threads, w.segments) : 1;
-    w.pieces = smaller(wanted, divide_up(p->m, MIN_ROWS));
+    int64_t wanted = p->threads > 1 ? simd_divide_up(2 * p->threads, w.segments) : 1;
+    w.pieces = simd_smaller(wanted, simd_divide_up(p->m, MIN_ROWS));
     w.slab = aligned(p->scratch);
-    w.room = w.slab + round_up(w.segments * p->m * p->n, 16);
-    w.room_size = round_up(simd_product_alone(p->m, p->n, p->k), 16);
+    w.room = w.slab + simd_round_up(w.segments * p->m * p->n, 16);
+    w.room_size = simd_round_up(simd_product_alone(p->m, p->n, p->k), 16);
     return w;
 }
 
@@ -198,7 +198,7 @@ static void end_task(plan *w, turn *my)
 /* Of block `block`: where it begins, how many terms it has */
 static int64_t terms_of(const plan *w, int64_t block)
 {
-    return smaller(w->depth, w->p->k - block * w->depth);
+    return simd_smaller(w->depth, w->p->k - block * w->depth);
 }
 
 /* The tile at (row, column), but for a and b. */
@@ -213,7 +213,7 @@ static tile tile_at(const plan *w, int64_t block, int64_t row, int64_t rows, int
                   .c = simd_product_c(p, row, column),
                   .ldc = p->ldc,
                   .rows = rows,
-                  .columns = smaller(WIDTH, p->n - column),
+                  .columns = simd_smaller(WIDTH, p->n - column),
                   .alpha = (real)p->alpha,
                   .beta = block == 0 ? (real)p->beta : 1,
                   .bias = p->bias && last ? (const real *)p->bias + column : NULL,
@@ -228,18 +228,18 @@ typedef struct slab {
 /* Where a panel of the slab is packed */
 static real *panel_at(const plan *w, const slab *s, int64_t block, int64_t first)
 {
-    int64_t count = round_up(s->count, w->shared.panel);
+    int64_t count = simd_round_up(s->count, w->shared.panel);
     return w->slab + (block - s->block) * w->depth * count +
            (first - s->first) * terms_of(w, block);
 }
 
 static void pack_slab(plan *w, turn *my, const slab *s)
 {
-    int64_t group = GROUP * w->shared.panel, groups = divide_up(s->count, group);
+    int64_t group = GROUP * w->shared.panel, groups = simd_divide_up(s->count, group);
     begin_phase(my, groups * s->blocks);
     for (int64_t i; next_task(w, my, &i); end_task(w, my)) {
         int64_t block = s->block + i / groups, at = i % groups * group, first = s->first + at;
-        (w->a_shared ? pack_a : pack_b)(w->p, first, smaller(group, s->count - at),
+        (w->a_shared ? pack_a : pack_b)(w->p, first, simd_smaller(group, s->count - at),
                                         block * w->depth, terms_of(w, block),
                                         panel_at(w, s, block, first));
     }
@@ -257,7 +257,7 @@ static void run_panel(const plan *w, int64_t block, int64_t row, int64_t rows, i
         return;
     }
     for (int64_t i = 0; i < rows; i += HEIGHT) {
-        t.rows = smaller(HEIGHT, rows - i);
+        t.rows = simd_smaller(HEIGHT, rows - i);
         packed_tile(&t);
         t.a += HEIGHT * t.terms;
         t.c += HEIGHT * t.ldc;
@@ -283,7 +283,7 @@ static void run_columns(const plan *w, const slab *s, int64_t block, int64_t row
 {
     int64_t terms = terms_of(w, block), group = w->group * WIDTH;
     for (int64_t at = first; at < end; at += group) {
-        int64_t columns = smaller(group, end - at);
+        int64_t columns = simd_smaller(group, end - at);
         pack_b(w->p, at, columns, block * w->depth, terms, room);
         for (int64_t j = 0; j < columns; j += WIDTH)
             run_panel(w, block, row, rows, at + j, panel_at(w, s, block, row), room + j * terms);
@@ -293,7 +293,8 @@ static void run_columns(const plan *w, const slab *s, int64_t block, int64_t row
 static void run_piece(const plan *w, const slab *s, int64_t piece, int64_t part, real *room)
 {
     int64_t begin = piece_begin(w, piece), end = piece_begin(w, piece + 1);
-    int64_t first = s->first + part * w->part, last = smaller(first + w->part, s->first + s->count);
+    int64_t first = s->first + part * w->part,
+            last = simd_smaller(first + w->part, s->first + s->count);
     for (int64_t block = s->block; block < s->block + s->blocks; block++)
         if (w->a_shared)
             run_columns(w, s, block, first, last - first, begin, end, room);
@@ -303,7 +304,7 @@ static void run_piece(const plan *w, const slab *s, int64_t piece, int64_t part,
 
 static void run_pieces(plan *w, turn *my, const slab *s, real *room)
 {
-    int64_t parts = divide_up(s->count, w->part);
+    int64_t parts = simd_divide_up(s->count, w->part);
     begin_phase(my, w->pieces * parts);
     for (int64_t i; next_task(w, my, &i); end_task(w, my))
         run_piece(w, s, i / parts, i % parts, room);
@@ -316,8 +317,8 @@ static void run_slabs(plan *w)
     turn my = {.ticket = take(&w->taken)};
     for (int64_t first = 0; first < w->shared.count; first += w->slab_size)
         for (int64_t block = 0; block < w->blocks; block += w->slab_blocks) {
-            slab s = {first, smaller(w->slab_size, w->shared.count - first), block,
-                      smaller(w->slab_blocks, w->blocks - block)};
+            slab s = {first, simd_smaller(w->slab_size, w->shared.count - first), block,
+                      simd_smaller(w->slab_blocks, w->blocks - block)};
             pack_slab(w, &my, &s);
             run_pieces(w, &my, &s, room);
         }
@@ -355,7 +356,7 @@ static void run_thin_panel(const plan *w, int64_t block, int64_t row, int64_t ro
     const simd_product *p = w->p;
     int64_t term = block * w->depth;
     tile t = tile_at(w, block, row, rows, column);
-    t.columns = smaller(columns, p->n - column);
+    t.columns = simd_smaller(columns, p->n - column);
     t.a = simd_product_a(p, row, term);
     t.b = room;
     if (w->b_stays && t.columns % LANES == 0 && (t.columns == columns || t.columns == LANES)) {
@@ -375,10 +376,11 @@ static void run_thin(plan *w)
 {
     const simd_product *p = w->p;
     real *room = w->room + take(&w->members) * w->room_size;
-    int64_t across = divide_up(p->n, w->part), down = divide_up(p->m, w->piece_size);
+    int64_t across = simd_divide_up(p->n, w->part), down = simd_divide_up(p->m, w->piece_size);
     for (int64_t piece; (piece = take(&w->taken)) < across * down;) {
-        int64_t row = piece / across * w->piece_size, rows = smaller(w->piece_size, p->m - row);
-        int64_t first = piece % across * w->part, end = smaller(first + w->part, p->n);
+        int64_t row = piece / across * w->piece_size,
+                rows = simd_smaller(w->piece_size, p->m - row);
+        int64_t first = piece % across * w->part, end = simd_smaller(first + w->part, p->n);
         int64_t width = end - first < w->part ? WIDTH : w->part;
         for (int64_t block = 0; block < w->blocks; block++)
             for (int64_t column = first; column < end; column += width)
@@ -436,7 +438,7 @@ static void run_long(plan *w)
     begin_phase(&my, w->segments * w->pieces);
     for (int64_t i; next_task(w, &my, &i); end_task(w, &my))
         run_segment(w, i / w->pieces, i % w->pieces, room);
-    begin_phase(&my, divide_up(m, ROWS));
+    begin_phase(&my, simd_divide_up(m, ROWS));
     for (int64_t i; next_task(w, &my, &i); end_task(w, &my))
         for (int64_t row = i * ROWS; row < m && row < (i + 1) * ROWS; row++)
             add_segments(w, row);
@@ -498,7 +500,7 @@ static void run_few(plan *w)
 {
     enum { COLUMNS = 8 * DOTS };
     for (int64_t first; (first = take(&w->taken) * COLUMNS) < w->p->n;)
-        run_dot_columns(w->p, first, smaller(first + COLUMNS, w->p->n));
+        run_dot_columns(w->p, first, simd_smaller(first + COLUMNS, w->p->n));
 }
 
 void SIMD(product)(const simd_product *p)

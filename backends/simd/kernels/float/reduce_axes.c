@@ -7,6 +7,7 @@
 #include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/real.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/unrolled.h"
 
@@ -15,11 +16,6 @@
 enum { COLUMNS = 64 }; /* or runs, of a task at most */
 enum { ROWS = 64, LANES = 32, SIDE_BY_SIDE = 4096 };
 enum { TASKS = 4 }; /* for each thread: the shares are even enough */
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Whether v comes before the best so far; nothing does before NaN. */
 static inline bool is_better(real v, real best)
@@ -73,7 +69,8 @@ SIMD_INLINE void fold_columns(const simd_reduce_axes *a, const real *x, int64_t 
     }
     for (int64_t i = 0; i < a->middle; i += ROWS) {
         double some[COLUMNS] = {0};
-        fold_rows(x + i * a->inner, a->inner, smaller(ROWS, a->middle - i), count, t, centre, some);
+        fold_rows(x + i * a->inner, a->inner, simd_smaller(ROWS, a->middle - i), count, t, centre,
+                  some);
         for (int64_t j = 0; j < count; j++)
             sum[j] += some[j];
     }
@@ -98,8 +95,8 @@ SIMD_INLINE void best_of_columns(const simd_reduce_axes *a, const real *x, int64
 /* A run is the inner numbers of one index of the middle: how many of these a task takes. */
 static int64_t runs_of_task(const simd_reduce_axes *a)
 {
-    int64_t most = smaller(COLUMNS, SIDE_BY_SIDE / a->inner),
-            fair = a->middle / (TASKS * a->threads), n = smaller(most, fair);
+    int64_t most = simd_smaller(COLUMNS, SIDE_BY_SIDE / a->inner),
+            fair = a->middle / (TASKS * a->threads), n = simd_smaller(most, fair);
     return n > 1 ? n : 1;
 }
 
@@ -125,7 +122,7 @@ SIMD_INLINE void fold_runs(const simd_reduce_axes *a, const real *x, int64_t cou
 static void best_of_run(const real *x, int64_t n, real sign, real *best)
 {
     for (int64_t i = 0; i < n; i += LANES) {
-        int64_t some = smaller(LANES, n - i);
+        int64_t some = simd_smaller(LANES, n - i);
 #pragma omp simd
         for (int64_t l = 0; l < some; l++)
             best[l] = is_better(sign * x[i + l], best[l]) ? sign * x[i + l] : best[l];
@@ -225,7 +222,7 @@ static void reduce_columns(const void *args, int64_t task)
     int64_t across = across_of(a->inner), first = task % across * COLUMNS, outer = task / across;
     const real *x = (const real *)a->x + outer * a->middle * a->inner + first;
     real *y = (real *)a->y + outer * a->inner + first;
-    int64_t count = smaller(COLUMNS, a->inner - first);
+    int64_t count = simd_smaller(COLUMNS, a->inner - first);
     if (count == COLUMNS)
         reduce_some(a, &in, x, COLUMNS, y);
     else
@@ -236,7 +233,8 @@ static void reduce_runs(const void *args, int64_t task)
 {
     const simd_reduce_axes *a = args;
     const layout in = {fold_runs, best_of_runs, (double)a->outer * (double)a->inner};
-    int64_t runs = runs_of_task(a), first = task * runs, count = smaller(runs, a->middle - first);
+    int64_t runs = runs_of_task(a), first = task * runs,
+            count = simd_smaller(runs, a->middle - first);
     reduce_some(a, &in, (const real *)a->x + first * a->inner, count, (real *)a->y + first);
 }
 
@@ -316,7 +314,7 @@ static void args_of_some(const void *args, int64_t task)
     const simd_arg *a = args;
     int64_t across = across_of(a->inner), first = task % across * COLUMNS, outer = task / across;
     const real *x = (const real *)a->x + outer * a->size * a->inner + first;
-    int64_t *y = a->y + outer * a->inner + first, count = smaller(COLUMNS, a->inner - first);
+    int64_t *y = a->y + outer * a->inner + first, count = simd_smaller(COLUMNS, a->inner - first);
     if (count == COLUMNS)
         args_of_columns(a, x, COLUMNS, y);
     else
