@@ -208,7 +208,96 @@ static void run(wg_call *c)
                                                         .threads = c->threads});
 }
 
+/* ---- many tiny matrices ---------------------------------------------------------------------- */
+
+/* `runs` of them, each with one step from matrix to matrix of each operand; the addresses are those
+ * of the first.  runs 0: the matrices are not tiny, or few. */
+typedef struct tiny_products {
+    simd_tiny one;
+    int64_t runs;
+} tiny_products;
+
+/* Whether v has some of its matrices more than once in y, but not one throughout. */
+static bool repeats(const wg_value *v, int64_t batches)
+{
+    int64_t size = last_dim(v, 0) * last_dim(v, 1), count = wg_value_count(v);
+    return count != size && count != batches * size;
+}
+
+/* From one matrix of v to the next of a run, which is all of them or those of the last batch axis */
+static int64_t next_matrix(const wg_value *v, bool all)
+{
+    int64_t size = last_dim(v, 0) * last_dim(v, 1);
+    return (all ? wg_value_count(v) > size : last_dim(v, 2) > 1) ? size : 0;
+}
+
+/* Of a matmul.  The rows of one long matrix count as matrices of ROWS rows. */
+static tiny_products tiny_of(const wg_node *n)
+{
+    enum { ROWS = 8, MANY = 8, MOST = 1 << 9 /* multiplications */ };
+    const wg_matmul_attrs *attrs = n->attrs;
+    const wg_value *x = n->in[0], *w = n->in[1];
+    products a = products_of(n, attrs->transpose_a, attrs->transpose_b);
+    const simd_product *p = &a.one;
+    bool rows = a.batches == 1 && p->m > SIMD_TINY,
+         all = rows || !(repeats(x, a.batches) || repeats(w, a.batches));
+    int64_t run = all ? a.batches : last_dim(n->out[0], 2);
+    simd_tiny t = {.count = rows ? p->m / ROWS : run,
+                   .m = rows ? ROWS : p->m,
+                   .n = p->n,
+                   .k = p->k,
+                   .a_row = p->ta ? 1 : p->lda,
+                   .a_step = p->ta ? p->lda : 1,
+                   .b_next = rows ? 0 : next_matrix(w, all),
+                   .b_step = p->tb ? 1 : p->ldb,
+                   .b_column = p->tb ? p->ldb : 1};
+    t.a_next = rows ? ROWS * t.a_row : next_matrix(x, all);
+    bool tiny = t.m <= SIMD_TINY && t.n <= SIMD_TINY && t.k <= SIMD_TINY && t.m * t.n * t.k <= MOST;
+    bool many = (rows ? t.count : a.batches) >= MANY;
+    return (tiny_products){.one = t, .runs = tiny && many ? a.batches / run : 0};
+}
+
+static const char *refuses_tiny(const wg_node *n)
+{
+    const char *why = wgi_simd_refuses_empty_floats(n);
+    return why ? why : tiny_of(n).runs ? NULL : "not many tiny matrices";
+}
+
+/* The last rows of a long matrix, fewer than those of t, behind what it has done */
+static simd_tiny rest_of(const wg_value *y, const simd_tiny *t)
+{
+    int64_t bytes = (int64_t)wg_dtype_size(y->dtype), done = t->count * t->m * t->n;
+    simd_tiny rest = *t;
+    rest.a = (const char *)t->a + t->count * t->a_next * bytes;
+    rest.c = (char *)t->c + done * bytes;
+    rest.m = (wg_value_count(y) - done) / t->n;
+    rest.count = rest.m > 0;
+    return rest;
+}
+
+static void run_tiny(wg_call *c)
+{
+    enum { SMALL = 1 << 15 }; /* multiplications */
+    const wg_value *x = c->node->in[0], *w = c->node->in[1], *y = c->node->out[0];
+    void (*tiny)(const simd_tiny *) = simd_floats(c)->tiny;
+    tiny_products all = tiny_of(c->node);
+    simd_tiny t = all.one;
+    int64_t bytes = (int64_t)wg_dtype_size(y->dtype);
+    t.threads = t.count * t.m * t.n * t.k < SMALL ? 1 : c->threads;
+    for (int64_t run = 0; run < all.runs; run++) {
+        t.a = (const char *)c->in[0] + matrix_of(x, y, run * t.count) * bytes;
+        t.b = (const char *)c->in[1] + matrix_of(w, y, run * t.count) * bytes;
+        t.c = (char *)c->out[0] + run * t.count * t.m * t.n * bytes;
+        tiny(&t);
+    }
+    if (all.runs == 1) {
+        simd_tiny rest = rest_of(y, &t);
+        tiny(&rest);
+    }
+}
+
 const simd_kernel wgi_simd_product[] = {
+    {&wg_op_matmul, "tiny products", refuses_tiny, NULL, run_tiny},
     {&wg_op_matmul, "packed product", refuses, scratch, run},
     {&wg_op_matmul_add, "packed product", refuses, scratch, run},
     {&wg_op_linear, "packed product", refuses, scratch, run},

@@ -504,6 +504,7 @@ typedef struct simd_spans {
     X(row_losses, simd_row_losses)                                                                 \
     X(sgd, simd_sgd)                                                                               \
     X(softmax, simd_softmax)                                                                       \
+    X(tiny, simd_tiny)                                                                             \
     X(where, simd_where)
 
 #ifdef SIMD_SUFFIX

@@ -30,6 +30,19 @@ typedef struct simd_product {
     void *scratch; /* simd_product_scratch numbers */
 } simd_product;
 
+/* See tiny.c.  C[i] = A[i] B[i] for `count` matrices, [m, k] and [k, n], none of whose sizes is
+ * above SIMD_TINY.  From one matrix to the next it is a_next and b_next numbers (0: they have the
+ * same B); number (i, q) of A lies at a[i a_row + q a_step], (q, j) of B at b[q b_step + j
+ * b_column], where one of the two is 1.  C is dense, and overlaps nothing else. */
+enum { SIMD_TINY = 16 };
+typedef struct simd_tiny {
+    int64_t count, m, n, k;
+    const void *a, *b; /* of the kernel's element type */
+    void *c;
+    int64_t a_next, b_next, a_row, a_step, b_step, b_column;
+    int threads;
+} simd_tiny;
+
 /* Where numbers (row, term) of op(A), (term, column) of op(B) and (row, column) of C lie */
 static inline const real *simd_product_a(const simd_product *p, int64_t row, int64_t term)
 {

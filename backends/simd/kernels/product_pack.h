@@ -75,13 +75,33 @@ SIMD_INLINE void pack_along(const strip *s, real *to, int width, int panels)
     }
 }
 
-/* Of a panel at the edge: zeros fill it up. */
-SIMD_INLINE void pack_part(const strip *s, real *to, int width)
+/* Of a panel at the edge: what lies beyond it is computed with, but not written to C, so it may be
+ * any of the operand's numbers.  Whole vectors are copied as long as they stay within the strip, whose
+ * rows follow one another; the last rows are filled up with zeros. */
+SIMD_INLINE void pack_part_along(const strip *s, real *to, int width)
 {
-    int64_t row = s->across ? s->ld : 1, step = s->across ? 1 : s->ld;
-    for (int64_t p = 0; p < s->terms; p++)
+    int64_t end = (s->terms - 1) * s->ld + s->count; /* of the strip */
+    int64_t vectors = simd_divide_up(s->count, LANES), reach = vectors * LANES;
+    int64_t whole = reach > end || reach > width ? 0 : (end - reach) / s->ld + 1;
+    for (int64_t p = 0; p < whole; p++)
+        for (int64_t i = 0; i < reach; i += LANES)
+            *(vector *)(to + p * width + i) = *(const vector *)(s->x + p * s->ld + i);
+    for (int64_t p = whole; p < s->terms; p++)
         for (int64_t i = 0; i < width; i++)
-            to[p * width + i] = i < s->count ? s->x[i * row + p * step] : 0;
+            to[p * width + i] = i < s->count ? s->x[p * s->ld + i] : 0;
+}
+
+/* The same where rows of the strip become columns of the panel: zeros fill it up. */
+SIMD_INLINE void pack_part_across(const strip *s, real *to, int width)
+{
+    int64_t whole = s->terms / SIMD_STEP * SIMD_STEP, i = 0;
+    memset(to, 0, (size_t)(s->terms * width) * sizeof *to);
+    for (; i + 4 <= s->count; i += 4)
+        for (int64_t p = 0; p < whole; p += SIMD_STEP)
+            simd_transpose(s->x + i * s->ld + p, s->ld, to + p * width + i, width);
+    for (int64_t row = 0; row < s->count; row++)
+        for (int64_t p = row < i ? whole : 0; p < s->terms; p++)
+            to[p * width + row] = s->x[row * s->ld + p];
 }
 
 /* One panel after the other, or TOGETHER of them at a time; the last may not be full. */
@@ -93,8 +113,10 @@ SIMD_INLINE void pack(const strip *s, real *to, int width)
         part.x = s->x + i * (s->across ? s->ld : 1);
         part.count = s->count - i;
         step = !s->across && part.count >= TOGETHER * width ? TOGETHER * width : width;
-        if (part.count < width)
-            pack_part(&part, to + i * s->terms, width);
+        if (part.count < width && s->across)
+            pack_part_across(&part, to + i * s->terms, width);
+        else if (part.count < width)
+            pack_part_along(&part, to + i * s->terms, width);
         else if (s->across)
             pack_across(&part, to + i * s->terms, width);
         else if (step > width)
