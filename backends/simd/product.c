@@ -224,7 +224,7 @@ static bool repeats(const wg_value *v, int64_t batches)
     return count != size && count != batches * size;
 }
 
-/* From one matrix of v to the next of a run, which is all of them or those of the last batch axis */
+/* From one matrix of v to the next of a run: of all of them, or of those of the last batch axis */
 static int64_t next_matrix(const wg_value *v, bool all)
 {
     int64_t size = last_dim(v, 0) * last_dim(v, 1);

@@ -106,14 +106,14 @@ static int64_t correction_of(const wg_node *n)
 
 static const char *refuses_rows(const wg_node *n)
 {
-    enum { FEW = 16, LONG = 1 << 15, SHORT = 4 };
+    enum { FEW = 16, LONG = 1 << 15 };
     int64_t count = wg_value_count(n->in[0]), rows = wg_value_count(n->out[0]);
     const char *why = wgi_simd_refuses_empty_floats(n);
     if (why)
         return why;
     if (!over_last_axes(n))
         return "neither over the first nor over the last axes alone";
-    if (count / rows < SHORT)
+    if (count / rows <= SIMD_SHORT_ROW)
         return "short rows";
     if (rows < FEW && count >= LONG && simd_reduce_pieces(reduction_of(n->op), count / rows) == 1)
         return "few long rows, which threads could not share";
@@ -143,9 +143,10 @@ static void run_rows(wg_call *c)
     simd_floats(c)->reduce(&a);
 }
 
-/* ---- over the middle, or over both ends ------------------------------------------------------ */
+/* ---- over the middle, of short rows, or over both ends --------------------------------------- */
 
-/* x as [outer, middle, inner], axes of size 1 left out, if that is possible; middle 0 if not. */
+/* x as [outer, middle, inner], axes of size 1 left out, if that is possible; middle 0 if not.  inner
+ * is 1 for the last axes. */
 static simd_reduce_axes axes_of(const wg_node *n)
 {
     const wg_shape *x = &n->in[0]->shape;
@@ -167,22 +168,27 @@ static simd_reduce_axes axes_of(const wg_node *n)
     }
     if (part == 1 && reduced[0]) /* leading axes alone: no outer ones */
         return (simd_reduce_axes){.outer = 1, .middle = size[0], .inner = size[1]};
-    return (simd_reduce_axes){
-        .outer = size[0], .middle = part == 2 ? size[1] : 0, .inner = size[2], .ends = reduced[0]};
+    return (simd_reduce_axes){.outer = size[0],
+                              .middle = part > 0 ? size[1] : 0,
+                              .inner = size[2],
+                              .ends = part == 2 && reduced[0]};
 }
 
 static const char *refuses_axes(const wg_node *n)
 {
-    enum { FEW = 4, LONG = 1 << 15, MIN_INNER = 8 };
+    enum { FEW = 4, LONG = 1 << 18, MIN_INNER = 8 };
     const char *why = wgi_simd_refuses_empty_floats(n);
     if (why)
         return why;
     simd_reduce_axes a = axes_of(n);
     if (!a.middle)
         return "axes in more than three parts";
-    if (a.inner < MIN_INNER)
+    bool rows = a.inner == 1 && !a.ends;
+    if (rows && a.middle > SIMD_SHORT_ROW)
+        return "long rows";
+    if (!rows && a.inner < MIN_INNER)
         return "few adjacent numbers";
-    int64_t tasks = a.ends ? a.middle : a.outer * (a.inner / MIN_INNER);
+    int64_t tasks = a.ends ? a.middle : rows ? a.outer : a.outer * (a.inner / MIN_INNER);
     if (tasks < FEW && wg_value_count(n->in[0]) >= LONG)
         return "few long sums, which threads could not share";
     return refuses_norm(n);

@@ -1,5 +1,5 @@
 /* Products of many tiny matrices by the simd backend against loops in more digits: all sizes,
- * transposed or not, matrices that repeat, the rows of a long matrix; on one thread and on three. */
+ * transposed or not, matrices that repeat, the rows of a long matrix; on one thread and three. */
 #include "tests/plans.h"
 #include "tests/simd.h"
 #include "wengert/backends/simd.h"

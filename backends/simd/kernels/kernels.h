@@ -305,7 +305,8 @@ static inline int64_t simd_reduce_pieces(simd_reduction how, int64_t width)
 }
 
 /* The same where x is [outer, middle, inner]: over the middle, y [outer, inner], or over both ends,
- * y [middle]; see reduce_axes.c. */
+ * y [middle]; see reduce_axes.c.  With inner 1, rows are SIMD_SHORT_ROW numbers at most. */
+enum { SIMD_SHORT_ROW = 32 };
 typedef struct simd_reduce_axes {
     const void *x;
     void *y;

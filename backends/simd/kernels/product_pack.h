@@ -76,8 +76,8 @@ SIMD_INLINE void pack_along(const strip *s, real *to, int width, int panels)
 }
 
 /* Of a panel at the edge: what lies beyond it is computed with, but not written to C, so it may be
- * any of the operand's numbers.  Whole vectors are copied as long as they stay within the strip, whose
- * rows follow one another; the last rows are filled up with zeros. */
+ * any of the operand's numbers.  Whole vectors are copied as long as they stay within the strip,
+ * whose rows follow one another; the last rows are filled up with zeros. */
 SIMD_INLINE void pack_part_along(const strip *s, real *to, int width)
 {
     int64_t end = (s->terms - 1) * s->ld + s->count; /* of the strip */

@@ -1,4 +1,4 @@
-/* Reductions over middle axes and over both ends, and where the extremes of rows are.  Sums are
+/* Reductions over middle axes, of short rows and over both ends, and where extremes are.  Sums are
  * made in double, as those along rows (reduce.c).  A NaN is more extreme than any number.
  *
  * A core reads ahead within a page only, so a task of a reduction over both ends takes what lies
@@ -211,7 +211,7 @@ SIMD_INLINE void reduce_some(const simd_reduce_axes *a, const layout *in, const 
 /* Blocks of `inner` columns */
 static int64_t across_of(int64_t inner)
 {
-    return (inner + COLUMNS - 1) / COLUMNS;
+    return simd_divide_up(inner, COLUMNS);
 }
 
 /* The usual width as a constant, for which the compiler unrolls the loops over columns. */
@@ -238,11 +238,32 @@ static void reduce_runs(const void *args, int64_t task)
     reduce_some(a, &in, (const real *)a->x + first * a->inner, count, (real *)a->y + first);
 }
 
+/* Short rows, COLUMNS of them turned into columns. */
+static void reduce_short_rows(const void *args, int64_t task)
+{
+    const simd_reduce_axes *a = args;
+    const simd_reduce_axes turned = {
+        .middle = a->middle, .inner = COLUMNS, .how = a->how, .correction = a->correction};
+    const layout in = {fold_columns, best_of_columns, (double)a->middle};
+    int64_t first = task * COLUMNS, count = simd_smaller(COLUMNS, a->outer - first);
+    const real *rows = (const real *)a->x + first * a->middle;
+    real x[SIMD_SHORT_ROW * COLUMNS], *y = (real *)a->y + first;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t k = 0; k < a->middle; k++)
+            x[k * COLUMNS + i] = rows[i * a->middle + k];
+    if (count == COLUMNS)
+        reduce_some(&turned, &in, x, COLUMNS, y);
+    else
+        reduce_some(&turned, &in, x, count, y);
+}
+
 void SIMD(reduce_axes)(const simd_reduce_axes *a)
 {
     int threads = a->outer * a->middle * a->inner < 1 << 14 ? 1 : a->threads;
     if (a->ends)
-        simd_tasks(threads, (a->middle + runs_of_task(a) - 1) / runs_of_task(a), reduce_runs, a);
+        simd_tasks(threads, simd_divide_up(a->middle, runs_of_task(a)), reduce_runs, a);
+    else if (a->inner == 1)
+        simd_tasks(threads, simd_divide_up(a->outer, COLUMNS), reduce_short_rows, a);
     else
         simd_tasks(threads, a->outer * across_of(a->inner), reduce_columns, a);
 }
