@@ -145,8 +145,8 @@ static void run_rows(wg_call *c)
 
 /* ---- over the middle, of short rows, or over both ends --------------------------------------- */
 
-/* x as [outer, middle, inner], axes of size 1 left out, if that is possible; middle 0 if not.  inner
- * is 1 for the last axes. */
+/* x as [outer, middle, inner], axes of size 1 left out, if that is possible; middle 0 if not.  For
+ * the last axes inner is 1. */
 static simd_reduce_axes axes_of(const wg_node *n)
 {
     const wg_shape *x = &n->in[0]->shape;
