@@ -1,4 +1,4 @@
-/* Casts between f32 and the other floats, and of integers and bool. */
+/* Casts between floats, integers and bool. */
 
 #include "backends/simd/internal.h"
 
@@ -8,13 +8,18 @@ static const struct {
 } conversions[] = {
     {WG_BF16, WG_F32, SIMD_BF16_TO_F32}, {WG_F32, WG_BF16, SIMD_BF16_FROM_F32},
     {WG_F16, WG_F32, SIMD_F16_TO_F32},   {WG_F32, WG_F16, SIMD_F16_FROM_F32},
-    {WG_BOOL, WG_F32, SIMD_BYTE_TO_F32}, {WG_U8, WG_F32, SIMD_BYTE_TO_F32},
-    {WG_BOOL, WG_F64, SIMD_BYTE_TO_F64}, {WG_U8, WG_F64, SIMD_BYTE_TO_F64},
+    {WG_BOOL, WG_F32, SIMD_BYTE_TO_F32}, {WG_BOOL, WG_F64, SIMD_BYTE_TO_F64},
+    {WG_BOOL, WG_I32, SIMD_BYTE_TO_I32}, {WG_BOOL, WG_I64, SIMD_BYTE_TO_I64},
+    {WG_U8, WG_F32, SIMD_BYTE_TO_F32},   {WG_U8, WG_F64, SIMD_BYTE_TO_F64},
+    {WG_U8, WG_I32, SIMD_BYTE_TO_I32},   {WG_U8, WG_I64, SIMD_BYTE_TO_I64},
     {WG_I32, WG_F32, SIMD_I32_TO_F32},   {WG_I32, WG_F64, SIMD_I32_TO_F64},
-    {WG_I64, WG_F32, SIMD_I64_TO_F32},   {WG_F32, WG_F64, SIMD_F32_TO_F64},
-    {WG_F64, WG_F32, SIMD_F64_TO_F32},   {WG_F32, WG_I32, SIMD_F32_TO_I32},
-    {WG_F32, WG_BOOL, SIMD_F32_TO_BOOL}, {WG_I32, WG_I64, SIMD_I32_TO_I64},
-    {WG_I64, WG_I32, SIMD_I64_TO_I32},
+    {WG_I64, WG_F32, SIMD_I64_TO_F32},   {WG_I64, WG_F64, SIMD_I64_TO_F64},
+    {WG_F32, WG_F64, SIMD_F32_TO_F64},   {WG_F64, WG_F32, SIMD_F64_TO_F32},
+    {WG_F32, WG_I32, SIMD_F32_TO_I32},   {WG_F64, WG_I32, SIMD_F64_TO_I32},
+    {WG_F32, WG_I64, SIMD_F32_TO_I64},   {WG_F64, WG_I64, SIMD_F64_TO_I64},
+    {WG_F32, WG_BOOL, SIMD_F32_TO_BOOL}, {WG_F64, WG_BOOL, SIMD_F64_TO_BOOL},
+    {WG_I32, WG_BOOL, SIMD_I32_TO_BOOL}, {WG_I64, WG_BOOL, SIMD_I64_TO_BOOL},
+    {WG_I32, WG_I64, SIMD_I32_TO_I64},   {WG_I64, WG_I32, SIMD_I64_TO_I32},
 };
 
 /* The index of the conversion; WG_COUNT(conversions): there is none. */

@@ -216,9 +216,12 @@ static void casts_are_the_same(void **state)
 {
     (void)state;
     static const wg_dtype casts[][2] = {
-        {WG_BOOL, WG_F32}, {WG_U8, WG_F32},  {WG_BOOL, WG_F64}, {WG_U8, WG_F64},  {WG_I32, WG_F32},
-        {WG_I32, WG_F64},  {WG_I64, WG_F32}, {WG_F32, WG_F64},  {WG_F64, WG_F32}, {WG_F32, WG_I32},
-        {WG_F32, WG_BOOL}, {WG_I32, WG_I64}, {WG_I64, WG_I32},
+        {WG_BOOL, WG_F32}, {WG_BOOL, WG_F64}, {WG_BOOL, WG_I32}, {WG_BOOL, WG_I64},
+        {WG_U8, WG_F32},   {WG_U8, WG_F64},   {WG_U8, WG_I32},   {WG_U8, WG_I64},
+        {WG_I32, WG_F32},  {WG_I32, WG_F64},  {WG_I64, WG_F32},  {WG_I64, WG_F64},
+        {WG_F32, WG_F64},  {WG_F64, WG_F32},  {WG_F32, WG_I32},  {WG_F64, WG_I32},
+        {WG_F32, WG_I64},  {WG_F64, WG_I64},  {WG_F32, WG_BOOL}, {WG_F64, WG_BOOL},
+        {WG_I32, WG_BOOL}, {WG_I64, WG_BOOL}, {WG_I32, WG_I64},  {WG_I64, WG_I32},
     };
     static const int64_t counts[] = {1, 2, 3, 7, 15, 16, 17, 31, 63, 65, 1000, 4097, 40001};
     int64_t n = 0;
@@ -228,16 +231,19 @@ static void casts_are_the_same(void **state)
             wg_value *x = wg_input(g, "x", casts[i][0], WG_SHAPE(counts[k]));
             n += compared(g, wg_cast(x, casts[i][1]), "conversion");
         }
-    check_that(n > 500000, "%lld", (long long)n);
+    check_that(n > 1000000, "%lld", (long long)n);
 }
 
-/* An i64 is rounded twice, to f64 and then to f32, as by the reference; f32 of any bits becomes the
- * i32 that it becomes there. */
+/* An i64 is rounded twice, to f64 and then to f32, as by the reference; floats of any bits
+ * become the integers that they become there. */
 static void extreme_integers_are_the_same(void **state)
 {
     (void)state;
     enum { COUNT = 1 << 16 };
-    static const wg_dtype casts[][2] = {{WG_I64, WG_F32}, {WG_F32, WG_I32}, {WG_I64, WG_I32}};
+    static const wg_dtype casts[][2] = {
+        {WG_I64, WG_F32}, {WG_I64, WG_F64}, {WG_I64, WG_I32}, {WG_F32, WG_I32},
+        {WG_F32, WG_I64}, {WG_F64, WG_I32}, {WG_F64, WG_I64},
+    };
     const wg_backend *const simd[] = {wg_simd_backend()};
     for (int i = 0; i < WG_COUNT(casts); i++) {
         wg_graph *g = wg_graph_new();

@@ -15,59 +15,47 @@ static cpu_axis axis_of(const wg_call *c, int64_t axis)
 
 enum { BLOCK = 64 };
 
-/* What has come so far, and how an element joins it.  The functions are constants where they are
- * called, and inlined. */
-typedef struct cumulation {
-    wide initial;
-    wide (*join)(wide sofar, wide x);
-} cumulation;
+/* How an element joins what has come so far.  A parallel region gets what it uses through memory:
+ * only calls within it tell the compiler which function that is. */
+typedef wide joining(wide sofar, wide x);
 
-static inline void cumulate_line(const cumulation *how, const wg_cumsum_attrs *a, int64_t size,
-                                 const real *x, real *y)
+static inline void cumulate_line(joining *join, wide initial, const wg_cumsum_attrs *a,
+                                 int64_t size, const real *x, real *y)
 {
-    wide sofar = how->initial;
+    wide sofar = initial;
     for (int64_t k = 0; k < size; k++) {
         int64_t i = a->reverse ? size - 1 - k : k;
         wide before = sofar;
-        sofar = how->join(sofar, x[i]);
+        sofar = join(sofar, x[i]);
         y[i] = (real)(a->exclusive ? before : sofar);
     }
 }
 
 /* `width` lines beside each other, so that memory is read in its order */
-static inline void cumulate_lines(const cumulation *how, const wg_cumsum_attrs *a, int64_t size,
-                                  int64_t stride, int64_t width, const real *x, real *y)
+static inline void cumulate_lines(joining *join, wide initial, const wg_cumsum_attrs *a,
+                                  int64_t size, int64_t stride, int64_t width, const real *x,
+                                  real *y)
 {
     wide sofar[BLOCK];
     for (int64_t j = 0; j < width; j++)
-        sofar[j] = how->initial;
+        sofar[j] = initial;
     for (int64_t k = 0; k < size; k++) {
         int64_t i = (a->reverse ? size - 1 - k : k) * stride;
         for (int64_t j = 0; j < width; j++) {
             wide before = sofar[j];
-            sofar[j] = how->join(sofar[j], x[i + j]);
+            sofar[j] = join(sofar[j], x[i + j]);
             y[i + j] = (real)(a->exclusive ? before : sofar[j]);
         }
     }
 }
 
-static inline void cumulate(const wg_call *c, const cumulation *how)
+static inline void cumulate_block(joining *join, wide initial, const wg_cumsum_attrs *a, cpu_axis s,
+                                  int64_t width, const real *x, real *y)
 {
-    const wg_cumsum_attrs *a = c->node->attrs;
-    cpu_axis s = axis_of(c, a->axis);
-    int64_t across = (s.inner + BLOCK - 1) / BLOCK;
-    int threads = cpu_threads(c, s.outer * s.size * s.inner);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t block = 0; block < s.outer * across; block++) {
-        int64_t first = block % across * BLOCK, at = block / across * s.size * s.inner + first;
-        int64_t width = s.inner - first < BLOCK ? s.inner - first : BLOCK;
-        const real *x = (const real *)c->in[0] + at;
-        real *y = (real *)c->out[0] + at;
-        if (s.inner == 1)
-            cumulate_line(how, a, s.size, x, y);
-        else
-            cumulate_lines(how, a, s.size, s.inner, width, x, y);
-    }
+    if (s.inner == 1)
+        cumulate_line(join, initial, a, s.size, x, y);
+    else
+        cumulate_lines(join, initial, a, s.size, s.inner, width, x, y);
 }
 
 static inline wide sum_of(wide sofar, wide x)
@@ -80,14 +68,33 @@ static inline wide product_of(wide sofar, wide x)
     return sofar * x;
 }
 
+static void cumulate(const wg_call *c, bool products)
+{
+    const wg_cumsum_attrs *a = c->node->attrs;
+    cpu_axis s = axis_of(c, a->axis);
+    int64_t across = (s.inner + BLOCK - 1) / BLOCK;
+    int threads = cpu_threads(c, s.outer * s.size * s.inner);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t block = 0; block < s.outer * across; block++) {
+        int64_t first = block % across * BLOCK, at = block / across * s.size * s.inner + first;
+        int64_t width = s.inner - first < BLOCK ? s.inner - first : BLOCK;
+        const real *x = (const real *)c->in[0] + at;
+        real *y = (real *)c->out[0] + at;
+        if (products)
+            cumulate_block(product_of, 1, a, s, width, x, y);
+        else
+            cumulate_block(sum_of, 0, a, s, width, x, y);
+    }
+}
+
 void KERNEL(cumsum)(wg_call *c)
 {
-    cumulate(c, &(const cumulation){0, sum_of});
+    cumulate(c, false);
 }
 
 void KERNEL(cumprod)(wg_call *c)
 {
-    cumulate(c, &(const cumulation){1, product_of});
+    cumulate(c, true);
 }
 
 /* ---- argmax, argmin -------------------------------------------------------------------------- */
@@ -117,8 +124,6 @@ static inline int64_t arg_of_line(const real *x, int64_t size, int64_t step,
     return best;
 }
 
-/* A parallel region gets what it uses through memory: only calls within it tell the compiler which
- * function `better` is. */
 static void arg(const wg_call *c, bool smallest)
 {
     const wg_arg_attrs *a = c->node->attrs;

@@ -100,6 +100,22 @@ static inline int32_t i32_of(float x)
     return x == x ? y : 0;
 }
 
+static inline int32_t i32_of_f64(double x)
+{
+    double above = x > -0x1p31 ? x : -0x1p31,
+           within = above < 0x1.fffffffcp30 ? above : 0x1.fffffffcp30;
+    return x == x ? (int32_t)within : 0; /* up to 2^31 - 1, which a double can be */
+}
+
+/* The largest double below 2^63 is 2^63 - 1024. */
+static inline int64_t i64_of(double x)
+{
+    double above = x > -0x1p63 ? x : -0x1p63,
+           within = above < 0x1p63 ? above : 0x1.fffffffffffffp62;
+    int64_t y = above < 0x1p63 ? (int64_t)within : INT64_MAX;
+    return x == x ? y : 0;
+}
+
 static inline int32_t i32_of_i64(int64_t x)
 {
     int64_t above = x > INT32_MIN ? x : INT32_MIN;
@@ -108,13 +124,22 @@ static inline int32_t i32_of_i64(int64_t x)
 
 LOOP(byte_to_f32, uint8_t, float, x[i])
 LOOP(byte_to_f64, uint8_t, double, x[i])
+LOOP(byte_to_i32, uint8_t, int32_t, x[i])
+LOOP(byte_to_i64, uint8_t, int64_t, x[i])
 LOOP(i32_to_f32, int32_t, float, x[i])
 LOOP(i32_to_f64, int32_t, double, x[i])
 LOOP(i64_to_f32, int64_t, float, (double)x[i])
+LOOP(i64_to_f64, int64_t, double, x[i])
 LOOP(f32_to_f64, float, double, x[i])
 LOOP(f64_to_f32, double, float, x[i])
 LOOP(f32_to_i32, float, int32_t, i32_of(x[i]))
+LOOP(f64_to_i32, double, int32_t, i32_of_f64(x[i]))
+LOOP(f32_to_i64, float, int64_t, i64_of((double)x[i]))
+LOOP(f64_to_i64, double, int64_t, i64_of(x[i]))
 LOOP(f32_to_bool, float, uint8_t, x[i] != 0.0f)
+LOOP(f64_to_bool, double, uint8_t, x[i] != 0.0)
+LOOP(i32_to_bool, int32_t, uint8_t, x[i] != 0)
+LOOP(i64_to_bool, int64_t, uint8_t, x[i] != 0)
 LOOP(i32_to_i64, int32_t, int64_t, x[i])
 LOOP(i64_to_i32, int64_t, int32_t, i32_of_i64(x[i]))
 
@@ -125,11 +150,15 @@ static const struct {
     [SIMD_BF16_TO_F32] = {bf16_to_f32, 2, 4}, [SIMD_BF16_FROM_F32] = {bf16_from_f32, 4, 2},
     [SIMD_F16_TO_F32] = {f16_to_f32, 2, 4},   [SIMD_F16_FROM_F32] = {f16_from_f32, 4, 2},
     [SIMD_BYTE_TO_F32] = {byte_to_f32, 1, 4}, [SIMD_BYTE_TO_F64] = {byte_to_f64, 1, 8},
+    [SIMD_BYTE_TO_I32] = {byte_to_i32, 1, 4}, [SIMD_BYTE_TO_I64] = {byte_to_i64, 1, 8},
     [SIMD_I32_TO_F32] = {i32_to_f32, 4, 4},   [SIMD_I32_TO_F64] = {i32_to_f64, 4, 8},
-    [SIMD_I64_TO_F32] = {i64_to_f32, 8, 4},   [SIMD_F32_TO_F64] = {f32_to_f64, 4, 8},
-    [SIMD_F64_TO_F32] = {f64_to_f32, 8, 4},   [SIMD_F32_TO_I32] = {f32_to_i32, 4, 4},
-    [SIMD_F32_TO_BOOL] = {f32_to_bool, 4, 1}, [SIMD_I32_TO_I64] = {i32_to_i64, 4, 8},
-    [SIMD_I64_TO_I32] = {i64_to_i32, 8, 4},
+    [SIMD_I64_TO_F32] = {i64_to_f32, 8, 4},   [SIMD_I64_TO_F64] = {i64_to_f64, 8, 8},
+    [SIMD_F32_TO_F64] = {f32_to_f64, 4, 8},   [SIMD_F64_TO_F32] = {f64_to_f32, 8, 4},
+    [SIMD_F32_TO_I32] = {f32_to_i32, 4, 4},   [SIMD_F64_TO_I32] = {f64_to_i32, 8, 4},
+    [SIMD_F32_TO_I64] = {f32_to_i64, 4, 8},   [SIMD_F64_TO_I64] = {f64_to_i64, 8, 8},
+    [SIMD_F32_TO_BOOL] = {f32_to_bool, 4, 1}, [SIMD_F64_TO_BOOL] = {f64_to_bool, 8, 1},
+    [SIMD_I32_TO_BOOL] = {i32_to_bool, 4, 1}, [SIMD_I64_TO_BOOL] = {i64_to_bool, 8, 1},
+    [SIMD_I32_TO_I64] = {i32_to_i64, 4, 8},   [SIMD_I64_TO_I32] = {i64_to_i32, 8, 4},
 };
 
 static void cast_block(const void *args, int64_t block)

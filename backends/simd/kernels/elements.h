@@ -80,13 +80,22 @@ typedef enum simd_conversion {
     SIMD_F16_FROM_F32,
     SIMD_BYTE_TO_F32, /* bool or u8 */
     SIMD_BYTE_TO_F64,
+    SIMD_BYTE_TO_I32,
+    SIMD_BYTE_TO_I64,
     SIMD_I32_TO_F32,
     SIMD_I32_TO_F64,
     SIMD_I64_TO_F32, /* by way of f64, as the reference does it */
+    SIMD_I64_TO_F64,
     SIMD_F32_TO_F64,
     SIMD_F64_TO_F32,
-    SIMD_F32_TO_I32, /* NaN becomes 0, what does not fit the nearest limit */
+    SIMD_F32_TO_I32, /* to integers: NaN becomes 0, what does not fit the nearest limit */
+    SIMD_F64_TO_I32,
+    SIMD_F32_TO_I64,
+    SIMD_F64_TO_I64,
     SIMD_F32_TO_BOOL,
+    SIMD_F64_TO_BOOL,
+    SIMD_I32_TO_BOOL,
+    SIMD_I64_TO_BOOL,
     SIMD_I32_TO_I64,
     SIMD_I64_TO_I32 /* what does not fit becomes the nearest limit */
 } simd_conversion;
