@@ -29,64 +29,66 @@ static const char *refuses_pow(const wg_node *n)
     return refuses_other_floats(n);
 }
 
+/* Each op, its function (of gelu that by erf), and when it is refused. */
+#define FUNCTIONS(X)                                                                               \
+    X(exp, SIMD_EXP, refuses)                                                                      \
+    X(log, SIMD_LOG, refuses)                                                                      \
+    X(log1p, SIMD_LOG1P, refuses)                                                                  \
+    X(expm1, SIMD_EXPM1, refuses)                                                                  \
+    X(atan, SIMD_ATAN, refuses)                                                                    \
+    X(asin, SIMD_ASIN, refuses)                                                                    \
+    X(acos, SIMD_ACOS, refuses)                                                                    \
+    X(sin, SIMD_SIN, refuses)                                                                      \
+    X(cos, SIMD_COS, refuses)                                                                      \
+    X(erf, SIMD_ERF, refuses)                                                                      \
+    X(elu, SIMD_ELU, refuses)                                                                      \
+    X(leaky_relu, SIMD_LEAKY_RELU, refuses)                                                        \
+    X(sinh, SIMD_SINH, refuses)                                                                    \
+    X(cosh, SIMD_COSH, refuses)                                                                    \
+    X(tan, SIMD_TAN, refuses)                                                                      \
+    X(tanh, SIMD_TANH, refuses)                                                                    \
+    X(sigmoid, SIMD_SIGMOID, refuses)                                                              \
+    X(softplus, SIMD_SOFTPLUS, refuses)                                                            \
+    X(silu, SIMD_SILU, refuses)                                                                    \
+    X(silu_grad, SIMD_SILU_GRAD, refuses)                                                          \
+    X(gelu, SIMD_GELU_ERF, refuses)                                                                \
+    X(gelu_grad, SIMD_GELU_ERF_GRAD, refuses)                                                      \
+    X(neg, SIMD_NEG, refuses)                                                                      \
+    X(abs, SIMD_ABS, refuses)                                                                      \
+    X(square, SIMD_SQUARE, refuses)                                                                \
+    X(sqrt, SIMD_SQRT, refuses)                                                                    \
+    X(rsqrt, SIMD_RSQRT, refuses)                                                                  \
+    X(reciprocal, SIMD_RECIPROCAL, refuses)                                                        \
+    X(sign, SIMD_SIGN, refuses)                                                                    \
+    X(floor, SIMD_FLOOR, refuses)                                                                  \
+    X(ceil, SIMD_CEIL, refuses)                                                                    \
+    X(round, SIMD_ROUND, refuses)                                                                  \
+    X(clamp, SIMD_CLAMP, refuses)                                                                  \
+    X(relu, SIMD_RELU, refuses)                                                                    \
+    X(relu_grad, SIMD_RELU_GRAD, refuses)                                                          \
+    X(add, SIMD_ADD, refuses_other_floats)                                                         \
+    X(sub, SIMD_SUB, refuses_other_floats)                                                         \
+    X(mul, SIMD_MUL, refuses_other_floats)                                                         \
+    X(div, SIMD_DIV, refuses_other_floats)                                                         \
+    X(maximum, SIMD_MAXIMUM, refuses_other_floats)                                                 \
+    X(minimum, SIMD_MINIMUM, refuses_other_floats)                                                 \
+    X(remainder, SIMD_REMAINDER, refuses_other_floats)                                             \
+    X(atan2, SIMD_ATAN2, refuses_other_floats)                                                     \
+    X(pow, SIMD_POW, refuses_pow)
+
+#define FUNCTION(op, f, refuses) {&wg_op_##op, f},
+#define KERNEL(op, f, refuses) {&wg_op_##op, "elementwise", refuses, NULL, run},
+
 static const struct {
     const wg_op *op;
     simd_function f;
-} functions[] = {
-    {&wg_op_exp, SIMD_EXP},
-    {&wg_op_log, SIMD_LOG},
-    {&wg_op_log1p, SIMD_LOG1P},
-    {&wg_op_expm1, SIMD_EXPM1},
-    {&wg_op_atan, SIMD_ATAN},
-    {&wg_op_asin, SIMD_ASIN},
-    {&wg_op_acos, SIMD_ACOS},
-    {&wg_op_sin, SIMD_SIN},
-    {&wg_op_cos, SIMD_COS},
-    {&wg_op_erf, SIMD_ERF},
-    {&wg_op_elu, SIMD_ELU},
-    {&wg_op_leaky_relu, SIMD_LEAKY_RELU},
-    {&wg_op_sinh, SIMD_SINH},
-    {&wg_op_cosh, SIMD_COSH},
-    {&wg_op_tan, SIMD_TAN},
-    {&wg_op_tanh, SIMD_TANH},
-    {&wg_op_sigmoid, SIMD_SIGMOID},
-    {&wg_op_softplus, SIMD_SOFTPLUS},
-    {&wg_op_silu, SIMD_SILU},
-    {&wg_op_silu_grad, SIMD_SILU_GRAD},
-    {&wg_op_neg, SIMD_NEG},
-    {&wg_op_abs, SIMD_ABS},
-    {&wg_op_square, SIMD_SQUARE},
-    {&wg_op_sqrt, SIMD_SQRT},
-    {&wg_op_rsqrt, SIMD_RSQRT},
-    {&wg_op_reciprocal, SIMD_RECIPROCAL},
-    {&wg_op_sign, SIMD_SIGN},
-    {&wg_op_floor, SIMD_FLOOR},
-    {&wg_op_ceil, SIMD_CEIL},
-    {&wg_op_round, SIMD_ROUND},
-    {&wg_op_clamp, SIMD_CLAMP},
-    {&wg_op_relu, SIMD_RELU},
-    {&wg_op_relu_grad, SIMD_RELU_GRAD},
-    {&wg_op_add, SIMD_ADD},
-    {&wg_op_sub, SIMD_SUB},
-    {&wg_op_mul, SIMD_MUL},
-    {&wg_op_div, SIMD_DIV},
-    {&wg_op_maximum, SIMD_MAXIMUM},
-    {&wg_op_minimum, SIMD_MINIMUM},
-    {&wg_op_remainder, SIMD_REMAINDER},
-    {&wg_op_pow, SIMD_POW},
-};
-
-static simd_function gelu_of(const wg_node *n, simd_function erf, simd_function tanh)
-{
-    return ((const wg_gelu_attrs *)n->attrs)->kind == WG_GELU_TANH ? tanh : erf;
-}
+} functions[] = {FUNCTIONS(FUNCTION)};
 
 static simd_function function_of(const wg_node *n)
 {
-    if (n->op == &wg_op_gelu)
-        return gelu_of(n, SIMD_GELU_ERF, SIMD_GELU_TANH);
-    if (n->op == &wg_op_gelu_grad)
-        return gelu_of(n, SIMD_GELU_ERF_GRAD, SIMD_GELU_TANH_GRAD);
+    bool gelu = n->op == &wg_op_gelu, gelu_grad = n->op == &wg_op_gelu_grad;
+    if ((gelu || gelu_grad) && ((const wg_gelu_attrs *)n->attrs)->kind == WG_GELU_TANH)
+        return gelu ? SIMD_GELU_TANH : SIMD_GELU_TANH_GRAD;
     int i = 0;
     while (functions[i].op != n->op)
         i++;
@@ -122,49 +124,5 @@ static void run(wg_call *c)
     simd_floats(c)->elementwise(&a);
 }
 
-const simd_kernel wgi_simd_elementwise[] = {
-    {&wg_op_exp, "elementwise", refuses, NULL, run},
-    {&wg_op_log, "elementwise", refuses, NULL, run},
-    {&wg_op_log1p, "elementwise", refuses, NULL, run},
-    {&wg_op_expm1, "elementwise", refuses, NULL, run},
-    {&wg_op_atan, "elementwise", refuses, NULL, run},
-    {&wg_op_asin, "elementwise", refuses, NULL, run},
-    {&wg_op_acos, "elementwise", refuses, NULL, run},
-    {&wg_op_sin, "elementwise", refuses, NULL, run},
-    {&wg_op_cos, "elementwise", refuses, NULL, run},
-    {&wg_op_erf, "elementwise", refuses, NULL, run},
-    {&wg_op_elu, "elementwise", refuses, NULL, run},
-    {&wg_op_leaky_relu, "elementwise", refuses, NULL, run},
-    {&wg_op_sinh, "elementwise", refuses, NULL, run},
-    {&wg_op_cosh, "elementwise", refuses, NULL, run},
-    {&wg_op_tan, "elementwise", refuses, NULL, run},
-    {&wg_op_tanh, "elementwise", refuses, NULL, run},
-    {&wg_op_sigmoid, "elementwise", refuses, NULL, run},
-    {&wg_op_softplus, "elementwise", refuses, NULL, run},
-    {&wg_op_silu, "elementwise", refuses, NULL, run},
-    {&wg_op_gelu, "elementwise", refuses, NULL, run},
-    {&wg_op_silu_grad, "elementwise", refuses, NULL, run},
-    {&wg_op_gelu_grad, "elementwise", refuses, NULL, run},
-    {&wg_op_neg, "elementwise", refuses, NULL, run},
-    {&wg_op_abs, "elementwise", refuses, NULL, run},
-    {&wg_op_square, "elementwise", refuses, NULL, run},
-    {&wg_op_sqrt, "elementwise", refuses, NULL, run},
-    {&wg_op_rsqrt, "elementwise", refuses, NULL, run},
-    {&wg_op_reciprocal, "elementwise", refuses, NULL, run},
-    {&wg_op_sign, "elementwise", refuses, NULL, run},
-    {&wg_op_floor, "elementwise", refuses, NULL, run},
-    {&wg_op_ceil, "elementwise", refuses, NULL, run},
-    {&wg_op_round, "elementwise", refuses, NULL, run},
-    {&wg_op_clamp, "elementwise", refuses, NULL, run},
-    {&wg_op_relu, "elementwise", refuses, NULL, run},
-    {&wg_op_relu_grad, "elementwise", refuses, NULL, run},
-    {&wg_op_add, "elementwise", refuses_other_floats, NULL, run},
-    {&wg_op_sub, "elementwise", refuses_other_floats, NULL, run},
-    {&wg_op_mul, "elementwise", refuses_other_floats, NULL, run},
-    {&wg_op_div, "elementwise", refuses_other_floats, NULL, run},
-    {&wg_op_maximum, "elementwise", refuses_other_floats, NULL, run},
-    {&wg_op_minimum, "elementwise", refuses_other_floats, NULL, run},
-    {&wg_op_remainder, "elementwise", refuses_other_floats, NULL, run},
-    {&wg_op_pow, "elementwise", refuses_pow, NULL, run},
-    {.op = NULL},
-};
+/* The last row is one of NULLs. */
+const simd_kernel wgi_simd_elementwise[WG_COUNT(functions) + 1] = {FUNCTIONS(KERNEL)};

@@ -211,12 +211,54 @@ static void powers_of_one_exponent(void **state)
     free(x);
 }
 
+/* Of points whose coordinates are special numbers, large, small, and one number for all. */
+static void angles_of_points(void **state)
+{
+    (void)state;
+    enum { COUNT = 3000 };
+    setting s = all_tables();
+    real *a = mixed(&s, COUNT), *b = mixed(&s, COUNT);
+    int64_t compared = 0;
+    wg_dtype dtype = sizeof(real) == 8 ? WG_F64 : WG_F32;
+    for (int one = 0; one < 3; one++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *u = wg_input(g, "u", dtype, WG_SHAPE(one == 1 ? 1 : COUNT)),
+                 *v = wg_input(g, "v", dtype, WG_SHAPE(one == 2 ? 1 : COUNT));
+        wgi_rows rows = wgi_rows_of(wg_atan2(u, v)->node);
+        for (int t = 0; t < s.n_tables; t++) {
+            real *y = room(COUNT);
+            floats_of(s.table[t])
+                ->elementwise(&(simd_elementwise){.x = a,
+                                                  .dy = b,
+                                                  .y = y,
+                                                  .count = COUNT,
+                                                  .f = SIMD_ATAN2,
+                                                  .threads = 2,
+                                                  .rows = one ? &rows : NULL});
+            for (int i = 0; i < COUNT; i++, compared++) {
+                real p = a[one == 1 ? 0 : i], q = b[one == 2 ? 0 : i], truth = atan2(p, q);
+                bool right = same(y[i], truth) ||
+                             fabs(y[i] - truth) <= 4 * (real)EPSILON * fabs(truth) + (real)1e-37;
+                check_that(right && (isnan(truth) || signbit(truth) == signbit(y[i])),
+                           "%s, atan2(%g, %g): %.17g, not %.17g", s.table[t]->isa, (double)p,
+                           (double)q, (double)y[i], (double)truth);
+            }
+            free_room(y, COUNT);
+        }
+        wg_graph_free(g);
+    }
+    assert_true(compared >= 3 * COUNT);
+    free(a);
+    free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arithmetic_is_exact),
         cmocka_unit_test(operands_are_broadcast),
         cmocka_unit_test(powers_of_one_exponent),
+        cmocka_unit_test(angles_of_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

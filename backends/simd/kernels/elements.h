@@ -58,7 +58,8 @@ typedef enum simd_function {
     SIMD_MAXIMUM,
     SIMD_MINIMUM,
     SIMD_REMAINDER,
-    SIMD_POW /* the exponent is one number; not exact */
+    SIMD_ATAN2, /* not exact, nor is: */
+    SIMD_POW    /* the exponent is one number */
 } simd_function;
 
 typedef struct simd_elementwise {

@@ -61,6 +61,17 @@ static inline real simd_acos(real x)
     return above ? far : (real)1.5707963267948966 - copysign(arc, x);
 }
 
+/* The angle of the point (x, y), by the arctangent of the smaller over the larger coordinate. */
+static inline real simd_atan2(real y, real x)
+{
+    real u = fabs(y), v = fabs(x), large = u > v ? u : v, small = u > v ? v : u;
+    real ratio = small == large ? (real)(large != 0) : small / large; /* 0 / 0, inf / inf too */
+    real arc = simd_atan(ratio);
+    arc = u > v ? (real)1.5707963267948966 - arc : arc;
+    arc = copysign((real)1, x) < 0 ? (real)3.1415926535897932 - arc : arc;
+    return copysign(arc, y);
+}
+
 /* max(x, 0) + ln(1 + u), u = exp(-|x|); what 1 + u lost of u is added, since ln(w + r) = ln w + r /
  * w + ... */
 static inline real simd_softplus(real x)

@@ -209,6 +209,7 @@ LOOPS(mul, u *v)
 LOOPS(div, u / v)
 LOOPS(maximum, u < v ? v : u >= v ? u : u + v) /* u + v only where one is NaN */
 LOOPS(minimum, u > v ? v : u <= v ? u : u + v)
+LOOPS(atan2, simd_atan2(u, v))
 
 /* ---- remainders ------------------------------------------------------------------------------ */
 
@@ -318,6 +319,7 @@ static loop *const loops[][WAYS] = {
     [SIMD_MAXIMUM] = THREE(maximum),
     [SIMD_MINIMUM] = THREE(minimum),
     [SIMD_REMAINDER] = THREE(remainder),
+    [SIMD_ATAN2] = THREE(atan2),
     [SIMD_POW] = {NULL, right_pow, NULL},
 };
 
