@@ -47,7 +47,7 @@ int command_bench(int argc, char **argv)
             return subjects[i].run(argc - 1, argv + 1);
         }
     if (is_source(argv[1])) {
-        char name[] = "wengert bench model";
+        char name[] = "wengert bench MODEL";
         argv[0] = name;
         return bench_model(argc, argv);
     }

@@ -146,6 +146,8 @@ static int write_model(const wg_graph *g, const request *r)
         status = wg_store_load_weights(store, r->weights, NULL, NULL, &error);
     if (status == WG_OK)
         status = wg_onnx_export(g, r->file, &o, &error);
+    if (status == WG_EDATA && r->weights)
+        complain("%s: expected the weights of this model", r->weights);
     if (status == WG_OK && r->initial)
         status = write_initial(g, store, r->initial, &error);
     wg_store_free(store);

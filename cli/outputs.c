@@ -1,6 +1,7 @@
 /* Where a command may write: over nothing that it reads, nothing that a training has left, and
  * nothing that is of no form in which results are written. */
 #include "cli/cli.h"
+#include "files/replace.h"
 #include "graph/text_buffer.h"
 #include "graph/utf8.h"
 
@@ -280,20 +281,41 @@ int check_outputs(const result_file *outputs, size_t n, const char *const *input
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-int write_file(const char *path, const void *bytes, size_t size)
+/* Can a new file take the place of that one, or of none?  Not of a device or a pipe, nor where the
+ * folder cannot be changed. */
+static bool is_replaceable(const char *path)
 {
-    /* if that file is open already, what it has and what follows would be lost */
-    const bool is_open = is_open_as(path, STDOUT_FILENO);
-    FILE *f = is_open ? stdout : fopen(path, "wb");
+    struct stat s;
+    bool exists = lstat(path, &s) == 0;
+    char *copy = strdup(path);
+    bool can = copy && (!exists || S_ISREG(s.st_mode)) && access(dirname(copy), W_OK | X_OK) == 0;
+    free(copy);
+    return can;
+}
+
+/* In place; what is there is lost in any case. */
+static int write_over(FILE *f, const char *path, const void *bytes, size_t size)
+{
     bool ok = f && fwrite(bytes, 1, size, f) == size;
     int why = errno;
-    if (f && (is_open ? fflush(f) : fclose(f)) != 0 && ok) {
+    if (f && (f == stdout ? fflush(f) : fclose(f)) != 0 && ok) {
         ok = false;
         why = errno;
     }
     if (!ok)
         complain("%s: %s", path, strerror(why));
     return ok ? EXIT_OK : EXIT_IO;
+}
+
+int write_file(const char *path, const void *bytes, size_t size)
+{
+    wg_error error = {0};
+    if (is_open_as(path, STDOUT_FILENO)) /* what it has and what follows would be lost */
+        return write_over(stdout, path, bytes, size);
+    if (!is_replaceable(path))
+        return write_over(fopen(path, "wb"), path, bytes, size);
+    return wgi_file_replace_bytes(path, bytes, size, &error) == WG_OK ? EXIT_OK
+                                                                      : complain_error(&error);
 }
 
 int write_stream(const char *path, void (*put)(FILE *f, const void *context), const void *context)

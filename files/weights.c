@@ -257,8 +257,9 @@ wg_status wgi_store_take(wg_store *store, const wg_safetensors *f, const char *p
 wg_status wg_store_load(wg_store *store, const char *path, wg_error *error)
 {
     wgi_error_clear(error);
-    if (!store)
-        return wgi_error_file(error, WG_EINVAL, path, "the store is NULL");
+    if (!store || !path)
+        return wgi_error_file(error, WG_EINVAL, path ? path : "wg_store_load", "the %s is NULL",
+                              store ? "path" : "store");
     wg_safetensors *f;
     wg_status status = wg_safetensors_open(&f, path, error);
     if (status == WG_OK)

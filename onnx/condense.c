@@ -31,9 +31,9 @@ typedef struct pass {
 static bool wrong(pass *p, uint64_t at, const char *kind, const char *field, const char *what)
 {
     if (p->status == WG_OK)
-        p->status =
-            wgi_error_file(p->error, WG_EDATA, p->file->path, "byte %" PRIu64 ": %s%s%s: %s", at,
-                           kind, field ? "." : "", field ? field : "", what);
+        p->status = wgi_error_file(
+            p->error, WG_EDATA, p->file->path, "byte %" PRIu64 ": %s%s%s: %s%s", at, kind,
+            field ? "." : "", field ? field : "", what, at == 0 ? "; is it a model of ONNX?" : "");
     return false;
 }
 

@@ -160,13 +160,27 @@ static wg_status lower(wg_graph **out, const wg_graph *from, lowering *l, wg_err
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
+/* Whether the store has the numbers of v; if not, a line of the error says what it has. */
+static wg_status check_numbers(const wg_tensor *t, const wg_value *v, wg_error *error)
+{
+    char want[160], have[160];
+    if (t && t->dtype == v->dtype && wg_shape_equal(&t->shape, &v->shape))
+        return WG_OK;
+    return wgi_error_line(error, WG_EDATA, "tensor %s: expected %s %s, got %s%s%s", v->name,
+                          wg_dtype_name(v->dtype), wg_shape_text(&v->shape, want, sizeof want),
+                          t ? wg_dtype_name(t->dtype) : "none", t ? " " : "",
+                          t ? wg_shape_text(&t->shape, have, sizeof have) : "");
+}
+
 /* The numbers of a parameter or a state: of the store, or without one those it begins with. */
-static bool write_numbers(ox_export *e, const wg_store *store, const wg_value *v)
+static wg_status write_numbers(ox_export *e, const wg_store *store, const wg_value *v,
+                               wg_error *error)
 {
     const wg_tensor *t = store ? wg_store_find(store, v->name) : NULL;
     const void *data = t ? t->data : NULL;
-    if (store && (!t || t->dtype != v->dtype || !wg_shape_equal(&t->shape, &v->shape)))
-        return false;
+    wg_status status = store ? check_numbers(t, v, error) : WG_OK;
+    if (status != WG_OK)
+        return status;
     if (!t) {
         void *room = wgi_ox_room(e, wg_value_bytes(v) + 1);
         if (!room || wgi_initial_values(room, 0, v->name, v) != WG_OK)
@@ -174,7 +188,7 @@ static bool write_numbers(ox_export *e, const wg_store *store, const wg_value *v
         data = room;
     }
     wgi_ox_tensor(e, wgi_ox_name(e, v), v->dtype, &v->shape, data);
-    return true;
+    return WG_OK;
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -194,6 +208,7 @@ static bool is_input(const file_parts *f, const wg_node *n)
 
 static wg_status write_nodes(ox_export *e, file_parts *f, const bool *needed)
 {
+    wg_status status = WG_OK;
     for (size_t i = 0; i < wg_graph_node_count(e->graph) && !e->failed; i++) {
         const wg_node *n = wg_graph_node(e->graph, i);
         if (!needed[i])
@@ -204,12 +219,10 @@ static wg_status write_nodes(ox_export *e, file_parts *f, const bool *needed)
                 wgi_ox_port(e, wgi_ox_name(e, n->out[0]), n->out[0]->dtype, &n->out[0]->shape));
         else if (!(n->op->flags & (WG_OP_PARAMETER | WG_OP_STATE)))
             wgi_ox_writer_of(n)(e, n);
-        else if (!write_numbers(e, f->options->store, n->out[0]))
-            return wgi_error_set(f->error, WG_EINVAL,
-                                 "the store has no tensor '%s' of that dtype and shape",
-                                 n->out[0]->name);
+        else if (write_numbers(e, f->options->store, n->out[0], f->error) != WG_OK)
+            status = WG_EDATA;
     }
-    return WG_OK;
+    return status;
 }
 
 /* Where the value of an output has another name in the file, it is copied to that of the output. */

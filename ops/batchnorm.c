@@ -484,13 +484,13 @@ wg_value *(wg_batchnorm_train)(const char *at, wg_value *x, wg_value *gain, wg_v
                                double eps)
 {
     wg_value *y = (wg_batchnorm)(at, x, gain, bias, eps);
-    if (!y)
-        return NULL;
+    int64_t n = y ? per_channel(x) : 0;
+    if (n == 0) /* nothing to learn from */
+        return y;
     wg_graph *g = wg_graph_of(y);
     wg_origin before = wg_graph_origin(g), update = before;
     update.phase = WG_UPDATE;
     wg_graph_set_origin(g, update);
-    int64_t n = per_channel(x);
     wg_value *var = (wg_scale)(at, wg_result_of(y, 2), n > 1 ? (double)n / (double)(n - 1) : 1);
     (wg_assign)(at, running_mean,
                 (wg_moving_average)(at, running_mean, wg_result_of(y, 1), 1 - momentum));

@@ -37,6 +37,10 @@ static bool infer_reshape(wg_node *n)
     if (count_unknown(&a->shape) > 1)
         return wg_fail(n, WG_ESHAPE, "%s has more than one size of -1",
                        wg_shape_text(&a->shape, to, sizeof to));
+    if (count_unknown(&s) && wg_value_count(n->in[0]) == 0)
+        return wg_fail(
+            n, WG_ESHAPE, "any size for the -1 of %s gives the 0 elements of %s: write the size",
+            wg_shape_text(&s, to, sizeof to), wg_shape_text(&n->in[0]->shape, from, sizeof from));
     if (count_unknown(&s))
         return wg_fail(n, WG_ESHAPE, "no size for the -1 of %s gives the %lld elements of %s",
                        wg_shape_text(&s, to, sizeof to), (long long)wg_value_count(n->in[0]),

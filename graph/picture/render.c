@@ -78,7 +78,8 @@ static wg_status read_until(wg_picture *p, int from, double deadline, bytes *b)
         if (ready == 0 && wgi_seconds() >= deadline)
             return wgi_error_set(p->error, WG_ETIMEOUT,
                                  "the layout of %zu boxes took longer than %.3g s: draw less of "
-                                 "the graph (a smaller depth, --depth 1) or write DOT",
+                                 "the graph (a smaller depth, --depth 1), open it in a browser "
+                                 "(--html) or write DOT",
                                  wg_picture_box_count(p), p->options.seconds);
         if (ready <= 0)
             continue;

@@ -93,6 +93,16 @@ code 0 graph mlp --svg utf8; printf 'vier \344\n' >latin1; code 0 graph mlp --sv
 printf '\211PNG\r\n\032\n\0\0' >mlp.svg
 code 0 graph mlp --svg mlp.svg; code 0 graph mlp --svg mlp.svg; code 0 graph mlp -o mlp.svg
 
+# a file that cannot be written whole stays as it was, and where there was none, none is left
+code 0 graph mlp -o whole.wg; cp whole.wg before
+for file in whole.wg new.wg; do
+    (trap '' XFSZ; ulimit -f 1; exec "$wengert" graph encoder --grad -o $file) 2>err
+    exits 4 "a graph of more than the limit"; says err "$file: write: File too large"
+done
+holds "the old graph" -z "$(cmp before whole.wg 2>&1)"; holds "no new graph" ! -e new.wg
+ln -s whole.wg link.wg; code 0 graph mlp --grad -o link.wg
+holds "a link is written through" -L link.wg -a -n "$(cmp before whole.wg 2>&1)"
+
 # what a command reads, and two outputs that are one file
 code 2 evaluate --model model --config settings input target --output settings; says err "overwrite the input settings"
 echo 'beam-size: 2' >own.yml

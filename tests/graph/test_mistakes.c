@@ -208,6 +208,11 @@ static void reshape_that_does_not_divide(scene *s)
     wg_value *a = wg_input(s->g, "a", WG_F32, WG_SHAPE(3, 4));
     assert_null(wg_reshape(a, WG_SHAPE(5, -1)));
 }
+static void reshape_of_nothing(scene *s)
+{
+    wg_value *a = wg_input(s->g, "a", WG_F32, WG_SHAPE(0, 4));
+    assert_null(wg_reshape(a, WG_SHAPE(0, -1)));
+}
 static void reshape_with_two_unknowns(scene *s)
 {
     assert_null(wg_reshape(s->x, WG_SHAPE(-1, -1)));
@@ -289,6 +294,8 @@ static const struct {
     {reshape_that_does_not_divide,
      "reshape(a): no size for the -1 of [5,-1] gives the 12 elements of [3,4] "
      "(test_mistakes.c:"},
+    {reshape_of_nothing,
+     "reshape(a): any size for the -1 of [0,-1] gives the 0 elements of [0,4]: write the size"},
     {reshape_with_two_unknowns, "reshape(x): [-1,-1] has more than one size of -1"},
     {two_optimizers_of_one_name, "adam: the name 'adam/step' is taken by a value built at "},
     {gradient_without_parameters, "wg_grad_all: the graph has no parameters (test_mistakes.c:"},

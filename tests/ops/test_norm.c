@@ -141,6 +141,27 @@ static void batchnorm_moves_its_running_statistics(void **state)
     wg_graph_free(g);
 }
 
+/* The last batch of an epoch may be empty. */
+static void an_empty_batch_moves_no_statistics(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *mean = wg_state(g, "mean", WG_F32, WG_SHAPE(2), wg_constant_init(3));
+    wg_value *var = wg_state(g, "var", WG_F32, WG_SHAPE(2), wg_constant_init(4));
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(0, 2));
+    wg_output(wg_batchnorm_train(x, NULL, NULL, mean, var, 0.1, 1e-5), "y");
+    wg_output(mean, "mean");
+    wg_output(var, "var");
+    wg_plan *p;
+    check_that(wg_plan_create(&p, g, NULL) == WG_OK, "%s", wg_graph_message(g));
+    for (int run = 0; run < 3; run++)
+        check_that(wg_plan_run(p, 0) == WG_OK, "%s", wg_plan_message(p));
+    numbers_near("mean", p, mean, (const double[]){3, 3}, 2, 0);
+    numbers_near("var", p, var, (const double[]){4, 4}, 2, 0);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
 static void batchnorm_eval_undoes_what_it_is_given(void **state)
 {
     (void)state;
@@ -210,6 +231,7 @@ int main(void)
         cmocka_unit_test(a_constant_row_gives_the_bias),
         cmocka_unit_test(gradients_have_the_same_bits_at_any_number_of_threads),
         cmocka_unit_test(batchnorm_moves_its_running_statistics),
+        cmocka_unit_test(an_empty_batch_moves_no_statistics),
         cmocka_unit_test(batchnorm_eval_undoes_what_it_is_given),
         cmocka_unit_test(groupnorm_is_layernorm_of_groups),
         cmocka_unit_test(bad_shapes_are_refused),

@@ -59,7 +59,8 @@ WG_API wg_value *(wg_batchnorm_eval)(const char *at, wg_value *x, wg_value *mean
 /** wg_batchnorm that also updates two states of shape [C] at the end of the run (wg_assign):
  *      running_mean <- (1 - momentum) running_mean + momentum mean
  *      running_var  <- (1 - momentum) running_var  + momentum var n / (n - 1)
- * where n is the number of elements of a channel; for n = 1 the factor n / (n - 1) is 1. */
+ * where n is the number of elements of a channel; for n = 1 the factor n / (n - 1) is 1, and an
+ * empty batch, n = 0, leaves both as they are. */
 WG_API wg_value *(wg_batchnorm_train)(const char *at, wg_value *x, wg_value *gain, wg_value *bias,
                                       wg_value *running_mean, wg_value *running_var,
                                       double momentum, double eps);
