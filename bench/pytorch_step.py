@@ -15,6 +15,14 @@ import sys
 import time
 import warnings
 
+# A cap of the instruction set holds for both: for PyTorch's own loops, its oneDNN (convolutions) and its BLAS.
+CAPS = {
+    "SSE41": {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "OPENBLAS_CORETYPE": "NEHALEM"},
+    "AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "OPENBLAS_CORETYPE": "HASWELL"},
+}
+for name, value in CAPS.get(os.environ.get("WENGERT_MAX_CPU_ISA", "").upper(), {}).items():
+    os.environ.setdefault(name, value)
+
 # OpenBLAS does not know some newer processors, and takes them for old ones.
 try:
     with open("/proc/cpuinfo") as f:
