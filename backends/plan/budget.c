@@ -61,7 +61,8 @@ static bool fail_too_small(wgi_planner *p, const wgi_planner *least)
     wgi_occupant *live = wgi_occupants_at_peak(&least->program, l, &n);
     wgi_error_set(&e, WG_ENOMEM,
                   "a memory of %zu bytes is too small: with recomputation %zu are enough, %zu of "
-                  "them for parameters, states, inputs and constants and %zu for other values",
+                  "them for parameters, states, inputs and constants and %zu for other values and "
+                  "the gaps between them",
                   p->options.memory, bytes_of(least), l->leaf_bytes, l->buffer_bytes);
     for (size_t i = 0; i < n && i < SHOWN; i++)
         wgi_error_add(

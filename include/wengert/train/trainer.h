@@ -231,7 +231,8 @@ typedef struct wg_trainer_options {
     /** Bytes for parameters, states and all plans together (wg_plan_options.memory); 0: no limit.
      * Each plan is made for what is left beside the store; plans of other shapes are freed when
      * their inputs and outputs would exceed it.  WG_ENOMEM: it is too small, and the message says
-     * how little would do.  It changes no result, so a resumed run may have another. */
+     * how little would do for the batch at hand; a batch of a larger shape, which may come later,
+     * needs more.  It changes no result, so a resumed run may have another. */
     size_t memory;
 } wg_trainer_options;
 
