@@ -148,6 +148,8 @@ SIMD_INLINE void best_of_runs(const simd_reduce_axes *a, const real *x, int64_t 
 
 /* ---- each reduction by such sums ------------------------------------------------------------- */
 
+static const double zeros[COLUMNS];
+
 SIMD_INLINE void sums(const simd_reduce_axes *a, const layout *in, const real *x, int64_t count,
                       term t, const double *centre, double *sum)
 {
@@ -161,7 +163,7 @@ SIMD_INLINE void variances(const simd_reduce_axes *a, const layout *in, const re
                            int64_t count, double *y)
 {
     double mean[COLUMNS], rest[COLUMNS];
-    sums(a, in, x, count, ITSELF, y, mean);
+    sums(a, in, x, count, ITSELF, zeros, mean);
     for (int64_t k = 0; k < count; k++)
         mean[k] /= in->terms;
     sums(a, in, x, count, DIFFERENCE, mean, rest);
@@ -189,15 +191,14 @@ SIMD_INLINE void logsumexps(const simd_reduce_axes *a, const layout *in, const r
 SIMD_INLINE void reduce_some(const simd_reduce_axes *a, const layout *in, const real *x,
                              int64_t count, real *y)
 {
-    const double zero[COLUMNS] = {0};
     double sum[COLUMNS];
     switch (a->how) {
     case SIMD_MAX: in->best(a, x, count, 1, y); return;
     case SIMD_MIN: in->best(a, x, count, -1, y); return;
     case SIMD_SUM:
-    case SIMD_MEAN: sums(a, in, x, count, ITSELF, zero, sum); break;
-    case SIMD_PROD: sums(a, in, x, count, FACTOR, zero, sum); break;
-    case SIMD_NORM: sums(a, in, x, count, SQUARE, zero, sum); break;
+    case SIMD_MEAN: sums(a, in, x, count, ITSELF, zeros, sum); break;
+    case SIMD_PROD: sums(a, in, x, count, FACTOR, zeros, sum); break;
+    case SIMD_NORM: sums(a, in, x, count, SQUARE, zeros, sum); break;
     case SIMD_VAR: variances(a, in, x, count, sum); break;
     case SIMD_LOGSUMEXP: logsumexps(a, in, x, count, sum); break;
     }
