@@ -237,13 +237,16 @@ static bool make_layout(const od_backend *b, const conv *c, bool ours, od_plan *
 
 /* Why an own kernel is faster; NULL: it is not.  Where oneDNN unfolds as we do, it is slow at
  * folding gradients back: of images with one channel an own kernel takes 0.4 to 0.6 of its time,
- * with three 0.6 to 1.2 (docs/notes/performance.md). */
+ * with three 0.6 to 1.2; and groups of channels are unfolded one by one, for gradients of weights
+ * in 3 to 30 times as long (docs/notes/performance.md). */
 static const char *better_by_own_kernels(const conv *c, const od_plan *plan)
 {
     bool point = c->g.d.kernel * c->g.h.kernel * c->g.w.kernel == 1;
-    return c->direction == GRAD_X && !point && wgi_od_is_made_of(plan->pd, "gemm")
-               ? "its gradients are folded slowly"
-               : NULL;
+    if (point || !wgi_od_is_made_of(plan->pd, "gemm"))
+        return NULL;
+    if (c->direction == GRAD_X)
+        return "its gradients are folded slowly";
+    return c->direction == GRAD_W && c->g.groups > 1 ? "groups are unfolded one by one" : NULL;
 }
 
 /* In either layout; versions differ in which has more than a reference. */

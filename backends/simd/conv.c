@@ -57,6 +57,22 @@ static const char *refuses(const wg_node *n)
     return n->op->flops(n) < SMALL ? "a small convolution" : NULL;
 }
 
+/* Of depthwise convolutions, the gradient of the weights. */
+static const char *refuses_depthwise(const wg_node *n)
+{
+    const char *why = wgi_simd_refuses_empty_floats(n);
+    if (why || wg_value_count(n->out[0]) == 0)
+        return why ? why : "an empty result";
+    simd_conv a = conv_of(n, 1);
+    if (a.in > 1 || a.out > 1)
+        return "several channels a group";
+    if (a.w.stride > 1)
+        return "windows that leave out columns";
+    bool small = a.h.kernel * a.w.kernel <= SIMD_DEPTHWISE_TAPS &&
+                 (a.w.kernel - 1) * a.w.dilation <= SIMD_DEPTHWISE_REACH;
+    return small ? NULL : "a large kernel";
+}
+
 static size_t scratch(const wg_node *n, int threads)
 {
     simd_conv a = conv_of(n, threads);
@@ -92,7 +108,13 @@ static void run_grad_w(wg_call *c)
     run(c, simd_floats(c)->conv_grad_w);
 }
 
+static void run_depthwise(wg_call *c)
+{
+    run(c, simd_floats(c)->depthwise_grad_w);
+}
+
 const simd_kernel wgi_simd_conv[] = {
+    {&wg_op_conv2d_grad_w, "depthwise", refuses_depthwise, NULL, run_depthwise},
     {&wg_op_conv2d, "unfolded", refuses, scratch, run_forward},
     {&wg_op_conv3d, "unfolded", refuses, scratch, run_forward},
     {&wg_op_conv2d_grad_x, "unfolded", refuses, scratch, run_grad_x},

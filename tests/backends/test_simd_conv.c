@@ -250,11 +250,63 @@ static void padding_stays_finite(void **state)
     free(dy);
 }
 
+/* Gradients of weights of one channel a group, with rows of several parts and kernels of many
+ * taps; and with a number that is not finite, which the padding must not spread. */
+static void depthwise_gradients_are_right(void **state)
+{
+    (void)state;
+    setting s = all_tables();
+    int64_t before = compared;
+    for (int i = 0; i < drawn_cases(120); i++) {
+        simd_conv a = {.batch = 1 + draw(&s, 4),
+                       .groups = 1 + draw(&s, 5),
+                       .in = 1,
+                       .out = 1,
+                       .d = {1, 1, 1, 0, 1, 1},
+                       .h = draw_window(&s, 1 + draw(&s, 9)),
+                       .w = {.kernel = 1 + draw(&s, 9), .stride = 1, .dilation = 1 + draw(&s, 3)}};
+        int64_t span = (a.w.kernel - 1) * a.w.dilation + 1;
+        a.w.size = span + draw(&s, i % 10 ? 40 : 1100);
+        a.w.padding = draw(&s, span + 1);
+        a.w.count = a.w.size + 2 * a.w.padding - span + 1;
+        sizes n = sizes_of(&a);
+        real *x = numbers(&s, n.x), *y = numbers(&s, n.y);
+        bool odd = i % 3 == 0;
+        if (odd)
+            (i % 2 ? x : y)[draw(&s, i % 2 ? n.x : n.y)] = INFINITY;
+        expectation e = expect(&a, 2, x, NULL, y);
+        for (int t = 0; t < s.n_tables; t++)
+            for (int threads = 1; threads <= 3; threads += 2) {
+                simd_conv c = a;
+                real *to = room(e.count);
+                c.x = x;
+                c.y = y;
+                c.to = to;
+                c.threads = threads;
+                floats_of(s.table[t])->depthwise_grad_w(&c);
+                for (int64_t k = 0; k < e.count; k++, compared++)
+                    check_that(isfinite(e.y[k]) ? fabs((wide)to[k] - e.y[k]) <=
+                                                      17 * (wide)EPSILON * (1 + e.size[k])
+                               : isnan(e.y[k]) ? isnan(to[k])
+                                               : (wide)to[k] == e.y[k],
+                               "%s, case %d, element %lld: %.17g, not %.17g", s.table[t]->isa, i,
+                               (long long)k, (double)to[k], (double)e.y[k]);
+                free_room(to, e.count);
+            }
+        free(e.y);
+        free(e.size);
+        free(x);
+        free(y);
+    }
+    assert_true(compared - before > drawn_cases(10000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_are_right_at_any_number_of_threads),
         cmocka_unit_test(so_are_large_ones),
+        cmocka_unit_test(depthwise_gradients_are_right),
         cmocka_unit_test(what_is_not_finite_shows),
         cmocka_unit_test(padding_stays_finite),
     };

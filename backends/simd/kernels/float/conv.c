@@ -14,6 +14,7 @@
  *
  * Tasks share nothing that they write, and sums have the order of blocks, which depend on sizes
  * alone: so bits do not depend on the number of threads. */
+#include "backends/simd/kernels/finite.h"
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/window.h"
 
@@ -263,15 +264,6 @@ static void fold(const conv *v, channels c, block b, real *u)
 
 /* ---- factors that are not finite ------------------------------------------------------------- */
 
-static bool all_finite(const real *x, int64_t n)
-{
-    int odd = 0;
-#pragma omp simd reduction(| : odd)
-    for (int64_t i = 0; i < n; i++)
-        odd |= x[i] - x[i] != 0;
-    return !odd;
-}
-
 static bool has_padding(const simd_conv *a)
 {
     return a->d.padding || a->h.padding || a->w.padding;
@@ -405,7 +397,7 @@ static void forward_task(const void *args, int64_t i, int me)
 void SIMD(conv_forward)(const simd_conv *a)
 {
     conv v = conv_of(a, SIMD_CONV_Y);
-    if (has_padding(a) && !all_finite(a->weight, weights_in_all(&v))) {
+    if (has_padding(a) && !simd_all_finite(a->weight, weights_in_all(&v))) {
         for (int64_t i = 0; i < a->batch * a->groups; i++)
             begin_with_bias(a, i % a->groups, v.plan.positions,
                             (real *)a->to + i * a->out * v.plan.positions, v.plan.positions);
@@ -537,7 +529,8 @@ void SIMD(conv_grad_w)(const simd_conv *a)
 {
     conv v = conv_of(a, SIMD_CONV_W);
     int64_t weights = weights_in_all(&v);
-    if (has_padding(a) && !all_finite(a->y, a->batch * a->groups * a->out * v.plan.positions)) {
+    if (has_padding(a) &&
+        !simd_all_finite(a->y, a->batch * a->groups * a->out * v.plan.positions)) {
         memset(a->to, 0, (size_t)weights * sizeof(real));
         add_all(&v, false);
         return;
