@@ -4,38 +4,28 @@
 #define WG_BACKENDS_SIMD_KERNELS_PRODUCT_TILE_H
 
 #include "backends/simd/kernels/kernels.h"
-#include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/unrolled.h"
+#include "backends/simd/kernels/vector.h"
 
 #include <string.h>
 
-/* BYTES: of a vector.  THIN_ALONG: the maximum rows of a thin product where B lies along its rows.
- * NARROW: the maximum columns for which A is read where it lies, instead of being packed. */
+/* THIN_ALONG: the maximum rows of a thin product where B lies along its rows.  NARROW: the maximum
+ * columns for which A is read where it lies, instead of being packed. */
 #if defined(__AVX512F__)
-enum {
-    BYTES = 64,
-    HEIGHT = 12,
-    VECTORS = 2,
-    DEPTH = 256,
-    AHEAD = 4,
-    THIN_ALONG = 128,
-    NARROW = 512
-};
+enum { HEIGHT = 12, VECTORS = 2, DEPTH = 256, AHEAD = 4, THIN_ALONG = 128, NARROW = 512 };
 #elif defined(__AVX2__)
-enum { BYTES = 32, HEIGHT = 6, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 24, NARROW = 128 };
+enum { HEIGHT = 6, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 24, NARROW = 128 };
 #elif defined(__aarch64__)
-enum { BYTES = 16, HEIGHT = 8, VECTORS = 3, DEPTH = 384, AHEAD = 0, THIN_ALONG = 32, NARROW = 512 };
+enum { HEIGHT = 8, VECTORS = 3, DEPTH = 384, AHEAD = 0, THIN_ALONG = 32, NARROW = 512 };
 #else
-enum { BYTES = 16, HEIGHT = 4, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 16, NARROW = 512 };
+enum { HEIGHT = 4, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 16, NARROW = 512 };
 #endif
 enum {
-    LANES = BYTES / (int)sizeof(real),
     WIDTH = VECTORS * LANES,
     WIDE = 4 * VECTORS,                          /* vectors of a tile of one row */
     VECTORS_A_LINE = BYTES < 64 ? 64 / BYTES : 1 /* vectors of a cache line */
 };
-typedef real vector __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias));
 typedef real_bits bits __attribute__((vector_size(BYTES)));
 typedef real sixteen __attribute__((vector_size(16), aligned(sizeof(real)), may_alias));
 

@@ -5,27 +5,23 @@
  * over examples b, rows r and columns q of dy.
  *
  * A thread takes a channel.  Of each row of x, some columns are copied between zeros, and
- * multiplied with each row of dy that its taps meet, a vector at a time; a tap's sums are lanes, which are
- * added up in double after every ROWS rows.  Zeros of the padding make NaN of infinity: numbers
- * that are not finite are multiplied one by one. */
+ * multiplied with each row of dy that its taps meet, a vector at a time; a tap's sums are lanes,
+ * which are added up in double after every ROWS rows.  Zeros of the padding make NaN of infinity:
+ * numbers that are not finite are multiplied one by one. */
 #include "backends/simd/kernels/finite.h"
 #include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/vector.h"
 #include "backends/simd/kernels/window.h"
 
-enum {
-    LANES = SIMD_LINE,
-    TAPS = 4, /* of a row of the kernel, whose sums are in registers together */
-    COLUMNS = 512,
-    ROWS = 512
-};
-typedef real lanes __attribute__((vector_size(64), aligned(sizeof(real)), may_alias));
+enum { TAPS = 4 }; /* of a row of the kernel, whose sums are in registers together */
+enum { COLUMNS = 512, ROWS = 512 };
 
 /* A channel's sums, and the rows that are multiplied. */
 typedef struct sums {
-    lanes lane[SIMD_DEPTHWISE_TAPS];
+    vector lane[SIMD_DEPTHWISE_TAPS];
     double sum[SIMD_DEPTHWISE_TAPS];
     int64_t rows; /* that are in the lanes */
-    real x[COLUMNS + LANES + SIMD_DEPTHWISE_REACH], dy[COLUMNS + LANES];
+    real x[COLUMNS + LANES + SIMD_DEPTHWISE_REACH], dy[LANES];
 } sums;
 
 /* Numbers `from` to `from + n` of a row of `size`, zeros beyond its ends */
@@ -42,17 +38,17 @@ static void copy_row(const real *row, int64_t size, int64_t from, int64_t n, rea
 /* sum[j] += dy x[j dilation ..], n numbers in whole vectors; `taps` is a constant where this is
  * called. */
 SIMD_INLINE void add_taps(const real *x, const real *dy, int64_t n, int64_t dilation, int taps,
-                          lanes *sum)
+                          vector *sum)
 {
-    lanes s[TAPS];
+    vector s[TAPS];
     SIMD_UNROLLED
     for (int j = 0; j < taps; j++)
         s[j] = sum[j];
     for (int64_t q = 0; q < n; q += LANES) {
-        lanes y = *(const lanes *)(dy + q);
+        vector y = *(const vector *)(dy + q);
         SIMD_UNROLLED
         for (int j = 0; j < taps; j++)
-            s[j] += y * *(const lanes *)(x + q + j * dilation);
+            s[j] += y * *(const vector *)(x + q + j * dilation);
     }
     SIMD_UNROLLED
     for (int j = 0; j < taps; j++)
@@ -60,14 +56,13 @@ SIMD_INLINE void add_taps(const real *x, const real *dy, int64_t n, int64_t dila
 }
 
 /* n numbers of a row of dy, in whole vectors */
-static void add_row(const simd_window *w, sums *s, const real *dy, int64_t n, lanes *sum)
+static void add_row(const simd_window *w, const real *x, const real *dy, int64_t n, vector *sum)
 {
     int64_t j = 0;
     for (; j + TAPS <= w->kernel; j += TAPS)
-        add_taps(s->x + j * w->dilation, dy, n, w->dilation, TAPS, sum + j);
+        add_taps(x + j * w->dilation, dy, n, w->dilation, TAPS, sum + j);
     for (; j < w->kernel; j++)
-        add_taps(s->x + j * w->dilation, dy, n, w->dilation, 1, sum + j);
-    s->rows++;
+        add_taps(x + j * w->dilation, dy, n, w->dilation, 1, sum + j);
 }
 
 static void add_lanes(sums *s, int64_t taps)
@@ -75,7 +70,7 @@ static void add_lanes(sums *s, int64_t taps)
     for (int64_t t = 0; t < taps; t++) {
         for (int l = 0; l < LANES; l++)
             s->sum[t] += (double)s->lane[t][l];
-        s->lane[t] = (lanes){0};
+        s->lane[t] = (vector){0};
     }
     s->rows = 0;
 }
@@ -86,7 +81,7 @@ static void add_columns(const simd_conv *a, const real *x, const real *dy, int64
                         int64_t count, sums *s)
 {
     const simd_window *h = &a->h, *w = &a->w;
-    int64_t n = simd_round_up(count, LANES), taps = h->kernel * w->kernel;
+    int64_t whole = count / LANES * LANES, n = simd_round_up(count, LANES);
     for (int64_t r = 0; r < h->size; r++) {
         copy_row(x + r * w->size, w->size, first - w->padding, n + (w->kernel - 1) * w->dilation,
                  s->x);
@@ -95,12 +90,16 @@ static void add_columns(const simd_conv *a, const real *x, const real *dy, int64
             if (at < 0 || at % h->stride || row >= h->count)
                 continue;
             const real *of_row = dy + row * w->count + first;
-            if (n > count)
-                copy_row(of_row, count, 0, n, s->dy);
-            add_row(w, s, n > count ? s->dy : of_row, n, s->lane + i * w->kernel);
+            vector *sum = s->lane + i * w->kernel;
+            add_row(w, s->x, of_row, whole, sum);
+            if (whole < count) {
+                copy_row(of_row + whole, count - whole, 0, LANES, s->dy);
+                add_row(w, s->x + whole, s->dy, LANES, sum);
+            }
+            s->rows++;
         }
         if (s->rows >= ROWS)
-            add_lanes(s, taps);
+            add_lanes(s, h->kernel * w->kernel);
     }
 }
 
