@@ -13,6 +13,7 @@
 #ifndef WG_BACKENDS_CPU_KERNEL_H
 #define WG_BACKENDS_CPU_KERNEL_H
 
+#include "backends/axis.h"
 #include "backends/cpu/kernels.h"
 #include "backends/one_copy.h"
 
@@ -86,21 +87,6 @@ static inline void cpu_share(const wg_call *c, const void *loop, int64_t n, int 
 static inline int64_t cpu_count(const wg_value *v)
 {
     return wg_shape_count(&v->shape);
-}
-
-/* A shape seen from one axis: [outer, size, inner]. */
-typedef struct cpu_axis {
-    int64_t outer, size, inner;
-} cpu_axis;
-
-static inline cpu_axis cpu_axis_split(const wg_shape *s, int axis)
-{
-    cpu_axis a = {1, s->dim[axis], 1};
-    for (int i = 0; i < axis; i++)
-        a.outer *= s->dim[i];
-    for (int i = axis + 1; i < s->rank; i++)
-        a.inner *= s->dim[i];
-    return a;
 }
 
 #endif

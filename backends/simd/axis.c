@@ -11,7 +11,7 @@
 static simd_scan scan_of(const wg_call *c)
 {
     const wg_linear_scan_attrs *attrs = c->node->attrs;
-    simd_axis of = simd_axis_of(c->node, attrs->axis);
+    wgi_axis of = wgi_axis_of(&c->node->in[0]->shape, attrs->axis);
     return (simd_scan){.outer = of.outer,
                        .size = of.size,
                        .inner = of.inner,
@@ -49,7 +49,7 @@ static void run_scan_grad(wg_call *c)
 static void run_cumulate(wg_call *c)
 {
     const wg_cumsum_attrs *attrs = c->node->attrs;
-    simd_axis of = simd_axis_of(c->node, attrs->axis);
+    wgi_axis of = wgi_axis_of(&c->node->in[0]->shape, attrs->axis);
     simd_cumulate a = {.x = c->in[0],
                        .y = c->out[0],
                        .outer = of.outer,
@@ -79,7 +79,7 @@ static const char *refuses_select(const wg_node *n)
 
 static void run_select(wg_call *c)
 {
-    simd_axis of = simd_axis_of(c->node, -1);
+    wgi_axis of = wgi_axis_of(&c->node->in[0]->shape, -1);
     simd_select a = {.x = c->in[0],
                      .values = c->out[0],
                      .ids = c->out[1],

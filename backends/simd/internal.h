@@ -3,6 +3,7 @@
 #ifndef WG_BACKENDS_SIMD_INTERNAL_H
 #define WG_BACKENDS_SIMD_INTERNAL_H
 
+#include "backends/axis.h"
 #include "backends/run_mode.h"
 #include "backends/simd/kernels/kernels.h"
 #include "wengert/backends/backend.h"
@@ -53,23 +54,6 @@ static inline const simd_float_table *simd_of_size(const wg_call *c, wg_dtype dt
 static inline simd_window simd_window_of(const wg_sliding *w)
 {
     return (simd_window){w->size, w->kernel, w->stride, w->padding, w->dilation, w->count};
-}
-
-/* Operand 0 as [outer, size, inner]: an axis, and the axes before and after it, merged. */
-typedef struct simd_axis {
-    int64_t outer, size, inner;
-} simd_axis;
-
-static inline simd_axis simd_axis_of(const wg_node *n, int64_t axis)
-{
-    const wg_shape *x = &n->in[0]->shape;
-    int at = wg_normalize_axis(axis, x->rank);
-    simd_axis a = {1, x->dim[at], 1};
-    for (int i = 0; i < at; i++)
-        a.outer *= x->dim[i];
-    for (int i = at + 1; i < x->rank; i++)
-        a.inner *= x->dim[i];
-    return a;
 }
 
 /* Of ops whose operand 0 decides. */

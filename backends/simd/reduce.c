@@ -209,7 +209,7 @@ static void run_axes(wg_call *c)
 
 static simd_arg arg_of(const wg_node *n)
 {
-    simd_axis x = simd_axis_of(n, ((const wg_arg_attrs *)n->attrs)->axis);
+    wgi_axis x = wgi_axis_of(&n->in[0]->shape, ((const wg_arg_attrs *)n->attrs)->axis);
     return (simd_arg){.outer = x.outer, .size = x.size, .inner = x.inner};
 }
 

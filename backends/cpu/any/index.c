@@ -30,7 +30,7 @@ static void (*const gather[])(const wg_call *c, const gather_line *l) = {
     [8] = gather_8, [4] = gather_4, [2] = gather_2, [1] = gather_1};
 
 /* y[o, i] = x[o, ids[i]]; lines in parts, which threads can share */
-static void take_numbers(wg_call *c, const cpu_axis *x, int64_t count, int threads)
+static void take_numbers(wg_call *c, const wgi_axis *x, int64_t count, int threads)
 {
     enum { PART = 1 << 12 };
     void (*line)(const wg_call *, const gather_line *) =
@@ -45,7 +45,7 @@ static void take_numbers(wg_call *c, const cpu_axis *x, int64_t count, int threa
 }
 
 /* y[o, i, :] = x[o, ids[i], :] */
-static void take_rows(wg_call *c, const cpu_axis *x, int64_t count, int threads)
+static void take_rows(wg_call *c, const wgi_axis *x, int64_t count, int threads)
 {
     wg_dtype dtype = c->node->in[1]->dtype;
     size_t bytes = (size_t)x->inner * wg_dtype_size(c->node->in[0]->dtype);
@@ -59,7 +59,7 @@ static void take_rows(wg_call *c, const cpu_axis *x, int64_t count, int threads)
 
 static void take(wg_call *c, int axis)
 {
-    cpu_axis x = cpu_axis_split(&c->node->in[0]->shape, axis);
+    wgi_axis x = wgi_axis_of(&c->node->in[0]->shape, axis);
     int64_t count = cpu_count(c->node->in[1]);
     if (!wgi_ids_valid(c, 1, x.size))
         return;
@@ -90,7 +90,7 @@ void wgi_cpu_gather(wg_call *c)
     int axis = wg_normalize_axis(a->axis, x->shape.rank);
     if (!wgi_ids_valid(c, 1, x->shape.dim[axis]))
         return;
-    cpu_axis line = cpu_axis_split(&ids->shape, axis);
+    wgi_axis line = wgi_axis_of(&ids->shape, axis);
     size_t bytes = wg_dtype_size(x->dtype);
     int64_t stride[WG_MAX_RANK];
     wg_shape_strides(&x->shape, stride);
@@ -150,7 +150,7 @@ void wgi_cpu_scatter(wg_call *c)
 void wgi_cpu_put_rows(wg_call *c)
 {
     const wg_value *x = c->node->in[0], *ids = c->node->in[1];
-    cpu_axis split = cpu_axis_split(&x->shape, 0);
+    wgi_axis split = wgi_axis_of(&x->shape, 0);
     size_t bytes = (size_t)split.inner * wg_dtype_size(x->dtype);
     if (!wgi_ids_valid(c, 1, split.size))
         return;

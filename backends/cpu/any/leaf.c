@@ -13,7 +13,7 @@ void wgi_cpu_fill(wg_call *c)
 void wgi_cpu_iota(wg_call *c)
 {
     const wg_iota_attrs *a = c->node->attrs;
-    cpu_axis x = cpu_axis_split(&a->shape, wg_normalize_axis(a->axis, a->shape.rank));
+    wgi_axis x = wgi_axis_of(&a->shape, a->axis);
     for (int64_t o = 0, i = 0; o < x.outer; o++)
         for (int64_t k = 0; k < x.size; k++)
             for (int64_t j = 0; j < x.inner; j++, i++)

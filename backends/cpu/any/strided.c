@@ -174,7 +174,7 @@ bool wgi_cpu_scatter_begin(wg_call *c, cpu_scatter *s)
     const wg_index_attrs *a = c->node->attrs;
     const wg_value *x = c->node->in[0], *ids = c->node->in[1], *src = c->node->in[2];
     s->axis = wg_normalize_axis(a->axis, x->shape.rank);
-    cpu_axis split = cpu_axis_split(&ids->shape, s->axis);
+    wgi_axis split = wgi_axis_of(&ids->shape, s->axis);
     s->lines = split.outer * split.inner;
     s->size = split.size;
     s->inner = split.inner;

@@ -30,7 +30,7 @@ static rotation rotation_of(const wg_call *c, int64_t pair)
 {
     const wg_rotary_attrs *a = c->node->attrs;
     const wg_shape *s = &c->node->in[0]->shape;
-    cpu_axis axis = cpu_axis_split(s, s->rank - 2);
+    wgi_axis axis = wgi_axis_of(s, s->rank - 2);
     int64_t d = axis.inner, rest = d / 2 - pair, batches = c->node->n_in > 1 ? s->dim[0] : 1;
     double base = a->base == 0 ? 10000 : a->base;
     rotation r = {.outer = batches ? axis.outer / batches : 0,

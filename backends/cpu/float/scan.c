@@ -11,13 +11,13 @@ typedef struct lines {
     int64_t initial;               /* where their initial states are */
 } lines;
 
-static int64_t blocks_of(const cpu_axis *s)
+static int64_t blocks_of(const wgi_axis *s)
 {
     return s->outer * ((s->inner + LINES - 1) / LINES);
 }
 
 /* Block b in the direction of the scan. */
-static lines lines_of(const cpu_axis *s, bool reverse, int64_t b)
+static lines lines_of(const wgi_axis *s, bool reverse, int64_t b)
 {
     int64_t across = (s->inner + LINES - 1) / LINES, first = b % across * LINES, outer = b / across;
     lines l = {.at = outer * s->size * s->inner + first,
@@ -32,11 +32,11 @@ static lines lines_of(const cpu_axis *s, bool reverse, int64_t b)
     return l;
 }
 
-static cpu_axis axis_of(const wg_call *c)
+static wgi_axis axis_of(const wg_call *c)
 {
     const wg_linear_scan_attrs *a = c->node->attrs;
     const wg_shape *x = &c->node->in[0]->shape;
-    return cpu_axis_split(x, wg_normalize_axis(a->axis, x->rank));
+    return wgi_axis_of(x, a->axis);
 }
 
 static void scan(const lines *l, const real *a, const real *x, const real *initial, real *y)
@@ -54,7 +54,7 @@ static void scan(const lines *l, const real *a, const real *x, const real *initi
 void KERNEL(linear_scan)(wg_call *c)
 {
     const wg_linear_scan_attrs *a = c->node->attrs;
-    cpu_axis s = axis_of(c);
+    wgi_axis s = axis_of(c);
     int64_t blocks = blocks_of(&s);
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, s.outer *s.size *s.inner))
     for (int64_t b = 0; b < blocks; b++) {
@@ -86,7 +86,7 @@ static void scan_grad(const lines *l, const wg_call *c)
 void KERNEL(linear_scan_grad)(wg_call *c)
 {
     const wg_linear_scan_attrs *a = c->node->attrs;
-    cpu_axis s = axis_of(c);
+    wgi_axis s = axis_of(c);
     int64_t blocks = blocks_of(&s);
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, s.outer *s.size *s.inner))
     for (int64_t b = 0; b < blocks; b++) {

@@ -38,7 +38,7 @@ static void log_softmax_row(real *y, const real *x, int64_t size, int64_t stride
 typedef void row_function(real *y, const real *x, int64_t size, int64_t stride);
 
 typedef struct rows {
-    cpu_axis axis;
+    wgi_axis axis;
     row_function *function;
 } rows;
 
@@ -56,7 +56,7 @@ static void each_row(wg_call *c, row_function *function)
 {
     const wg_softmax_attrs *a = c->node->attrs;
     const wg_shape *s = &c->node->in[0]->shape;
-    rows r = {cpu_axis_split(s, wg_normalize_axis(a->axis, s->rank)), function};
+    rows r = {wgi_axis_of(s, a->axis), function};
     int64_t n = r.axis.outer * r.axis.inner;
     cpu_share(c, &r, n, cpu_threads(c, n * r.axis.size), each_of);
 }

@@ -5,10 +5,10 @@
 #include "wengert/ops/index.h"
 #include "wengert/ops/select.h"
 
-static cpu_axis axis_of(const wg_call *c, int64_t axis)
+static wgi_axis axis_of(const wg_call *c, int64_t axis)
 {
     const wg_shape *x = &c->node->in[0]->shape;
-    return cpu_axis_split(x, wg_normalize_axis(axis, x->rank));
+    return wgi_axis_of(x, axis);
 }
 
 /* ---- cumsum, cumprod ------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static inline void cumulate_lines(joining *join, wide initial, const wg_cumsum_a
     }
 }
 
-static inline void cumulate_block(joining *join, wide initial, const wg_cumsum_attrs *a, cpu_axis s,
+static inline void cumulate_block(joining *join, wide initial, const wg_cumsum_attrs *a, wgi_axis s,
                                   int64_t width, const real *x, real *y)
 {
     if (s.inner == 1)
@@ -71,7 +71,7 @@ static inline wide product_of(wide sofar, wide x)
 static void cumulate(const wg_call *c, bool products)
 {
     const wg_cumsum_attrs *a = c->node->attrs;
-    cpu_axis s = axis_of(c, a->axis);
+    wgi_axis s = axis_of(c, a->axis);
     int64_t across = (s.inner + BLOCK - 1) / BLOCK;
     int threads = cpu_threads(c, s.outer * s.size * s.inner);
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -127,7 +127,7 @@ static inline int64_t arg_of_line(const real *x, int64_t size, int64_t step,
 static void arg(const wg_call *c, bool smallest)
 {
     const wg_arg_attrs *a = c->node->attrs;
-    cpu_axis s = axis_of(c, a->axis);
+    wgi_axis s = axis_of(c, a->axis);
     int64_t *out = c->out[0], lines = s.outer * s.inner;
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, lines *s.size))
     for (int64_t line = 0; line < lines; line++) {
@@ -167,7 +167,7 @@ static inline void extremes_of_line(const real *x, int64_t size, int64_t step, r
 static void cumulative_extreme(const wg_call *c, bool smallest)
 {
     const wg_index_attrs *a = c->node->attrs;
-    cpu_axis s = axis_of(c, a->axis);
+    wgi_axis s = axis_of(c, a->axis);
     int64_t lines = s.size ? s.outer * s.inner : 0;
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, lines *s.size))
     for (int64_t line = 0; line < lines; line++) {
@@ -216,7 +216,7 @@ static void topk(const real *x, int64_t size, int64_t stride, int64_t k, real *v
 void KERNEL(topk)(wg_call *c)
 {
     const wg_topk_attrs *a = c->node->attrs;
-    cpu_axis s = axis_of(c, a->axis);
+    wgi_axis s = axis_of(c, a->axis);
     int64_t lines = a->k ? s.outer * s.inner : 0;
     int threads = cpu_threads(c, lines * s.size);
 #pragma omp parallel for schedule(static) num_threads(threads)

@@ -37,7 +37,7 @@ static void segments(wg_call *c, real initial, void (*join)(real *y, const real 
     const wg_segment_attrs *a = c->node->attrs;
     const wg_value *ids = c->node->in[1];
     const wg_shape *s = &c->node->out[0]->shape;
-    cpu_axis y = cpu_axis_split(s, wg_normalize_axis(a->axis, s->rank));
+    wgi_axis y = wgi_axis_of(s, a->axis);
     const real *x = c->in[0];
     real *out = c->out[0];
     int64_t count = cpu_count(ids), blocks = (y.inner + COLUMNS - 1) / COLUMNS;

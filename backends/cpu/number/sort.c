@@ -139,7 +139,7 @@ void KERNEL(sort)(wg_call *c)
 {
     const wg_sort_attrs *a = c->node->attrs;
     const wg_value *x = c->node->in[0];
-    cpu_axis s = cpu_axis_split(&x->shape, wg_normalize_axis(a->axis, x->shape.rank));
+    wgi_axis s = wgi_axis_of(&x->shape, a->axis);
     int64_t lines = s.size ? s.outer * s.inner : 0;
     int cuts = 2;
     for (int64_t size = s.size; size > 1; size /= 2)

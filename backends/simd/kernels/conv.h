@@ -52,11 +52,6 @@ typedef struct simd_conv_plan {
     int64_t pieces;  /* of a gradient of weights, where there is more than one */
 } simd_conv_plan;
 
-static inline int64_t simd_conv_divide_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 static inline bool simd_window_is_plain(const simd_window *w)
 {
     return w->kernel == 1 && w->stride == 1 && w->padding == 0;
@@ -76,22 +71,22 @@ static inline simd_conv_plan simd_conv_plan_of(const simd_conv *a)
                         .examples = 1,
                         .position_blocks = 1};
     int64_t most = SIMD_CONV_TAPS / p.taps > 1 ? SIMD_CONV_TAPS / p.taps : 1;
-    p.channel_blocks = simd_conv_divide_up(a->in, most);
-    p.channels = simd_conv_divide_up(a->in, p.channel_blocks);
-    p.channel_blocks = simd_conv_divide_up(a->in, p.channels);
+    p.channel_blocks = simd_divide_up(a->in, most);
+    p.channels = simd_divide_up(a->in, p.channel_blocks);
+    p.channel_blocks = simd_divide_up(a->in, p.channels);
     if (p.positions >= SIMD_CONV_COLUMNS)
-        p.position_blocks = simd_conv_divide_up(p.positions, SIMD_CONV_COLUMNS);
+        p.position_blocks = simd_divide_up(p.positions, SIMD_CONV_COLUMNS);
     else if (!simd_conv_is_plain(a) || p.positions < SIMD_PRODUCT_PANEL)
-        p.examples = simd_product_least(SIMD_CONV_COLUMNS / p.positions, a->batch);
-    p.count = (simd_conv_divide_up(p.positions, p.position_blocks) + 15) / 16 * 16;
-    p.count = simd_product_least(p.count, p.positions);
-    p.position_blocks = simd_conv_divide_up(p.positions, p.count);
-    p.example_blocks = simd_conv_divide_up(a->batch, p.examples);
+        p.examples = simd_smaller(SIMD_CONV_COLUMNS / p.positions, a->batch);
+    p.count = (simd_divide_up(p.positions, p.position_blocks) + 15) / 16 * 16;
+    p.count = simd_smaller(p.count, p.positions);
+    p.position_blocks = simd_divide_up(p.positions, p.count);
+    p.example_blocks = simd_divide_up(a->batch, p.examples);
     p.columns = p.examples * p.count;
     int64_t weights = a->groups * a->out * a->in * p.taps;
     p.pieces = SIMD_CONV_PIECES / (a->groups * p.channel_blocks);
-    p.pieces = simd_product_least(p.pieces, SIMD_CONV_SUMS / weights);
-    p.pieces = simd_product_least(p.pieces, p.example_blocks);
+    p.pieces = simd_smaller(p.pieces, SIMD_CONV_SUMS / weights);
+    p.pieces = simd_smaller(p.pieces, p.example_blocks);
     return p;
 }
 
@@ -131,7 +126,7 @@ static inline int64_t simd_conv_scratch(const simd_conv *a, simd_conv_kind kind)
     simd_conv_plan p = simd_conv_plan_of(a);
     simd_conv_work alone = simd_conv_work_of(&one, kind), together = simd_conv_work_of(a, kind);
     int64_t weights = a->groups * a->out * a->in * p.taps;
-    int64_t rooms = simd_product_least(alone.tasks, a->threads) * simd_conv_room(&alone);
+    int64_t rooms = simd_smaller(alone.tasks, a->threads) * simd_conv_room(&alone);
     int64_t shared = alone.tasks < a->threads ? simd_conv_room(&together) : 0;
     return (rooms > shared ? rooms : shared) +
            (kind == SIMD_CONV_W && p.pieces > 1 ? p.pieces * weights : 0);

@@ -72,12 +72,10 @@ static inline real simd_atan2(real y, real x)
     return copysign(arc, y);
 }
 
-/* max(x, 0) + ln(1 + u), u = exp(-|x|); what 1 + u lost of u is added, since ln(w + r) = ln w + r /
- * w + ... */
+/* max(x, 0) + ln(1 + exp(-|x|)) */
 static inline real simd_softplus(real x)
 {
-    real u = simd_exp(-fabs(x)), w = 1 + u, rest = u - (w - 1);
-    return (x > 0 ? x : 0) + (simd_log(w) + rest / w);
+    return (x > 0 ? x : 0) + simd_log1p_to_1(simd_exp(-fabs(x)));
 }
 
 #endif

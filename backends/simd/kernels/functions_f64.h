@@ -117,6 +117,13 @@ static inline double simd_log(double x)
     return x > 0.0 && x < (double)INFINITY ? y : other;
 }
 
+/* ln(1 + u) for 0 <= u <= 1; what w = 1 + u lost of u is added: ln(w + r) = ln w + r / w + ... */
+static inline double simd_log1p_to_1(double u)
+{
+    double w = 1.0 + u, rest = u - (w - 1.0);
+    return simd_log(w) + rest / w;
+}
+
 /* ---- angles ---------------------------------------------------------------------------------- */
 
 static const double SIMD_ANGLE_MOST = 1 << 20;

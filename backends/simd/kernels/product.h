@@ -3,6 +3,7 @@
 #define WG_BACKENDS_SIMD_KERNELS_PRODUCT_H
 
 #include "backends/simd/kernels/real.h"
+#include "backends/simd/kernels/sizes.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,33 +82,28 @@ enum {
     SIMD_SEGMENT = 1024
 };
 
-static inline int64_t simd_product_least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Into how many segments the sum is divided; 1: the product is not long. */
 static inline int64_t simd_product_segments(int64_t m, int64_t n, int64_t k)
 {
     if (m < SIMD_PRODUCT_PANEL || n < SIMD_PRODUCT_PANEL || m * n > SIMD_LONG_FEW ||
         k < SIMD_LONG_TERMS)
         return 1;
-    return simd_product_least(k / SIMD_SEGMENT, SIMD_SEGMENTS);
+    return simd_smaller(k / SIMD_SEGMENT, SIMD_SEGMENTS);
 }
 
 /* In numbers: a block of the shared operand, which is the smaller one; and what a thread packs. */
 static inline int64_t simd_product_block(int64_t m, int64_t n, int64_t k)
 {
-    int64_t side = simd_product_least(simd_product_least(m, n), SIMD_PRODUCT_COLUMNS);
-    return (side + SIMD_PRODUCT_PANEL) * simd_product_least(k, SIMD_PRODUCT_DEPTH);
+    int64_t side = simd_smaller(simd_smaller(m, n), SIMD_PRODUCT_COLUMNS);
+    return (side + SIMD_PRODUCT_PANEL) * simd_smaller(k, SIMD_PRODUCT_DEPTH);
 }
 
 static inline int64_t simd_product_room(int64_t m, int64_t n, int64_t k)
 {
-    int64_t rows = simd_product_least(m, SIMD_PRODUCT_ROWS);
-    int64_t group = simd_product_least(n, SIMD_PRODUCT_GROUP);
+    int64_t rows = simd_smaller(m, SIMD_PRODUCT_ROWS);
+    int64_t group = simd_smaller(n, SIMD_PRODUCT_GROUP);
     return ((rows > group ? rows : group) + SIMD_PRODUCT_PANEL) *
-           simd_product_least(k, SIMD_PRODUCT_DEPTH);
+           simd_smaller(k, SIMD_PRODUCT_DEPTH);
 }
 
 /* By one thread, which shares one block at a time: of a segment. */
@@ -122,12 +118,11 @@ static inline int64_t simd_product_scratch(int64_t m, int64_t n, int64_t k, int 
 {
     int64_t block = simd_product_block(m, n, k), edges = 16 * (threads + 2);
     int64_t slab = block > SIMD_PRODUCT_SLAB ? block : SIMD_PRODUCT_SLAB;
-    slab = simd_product_least(slab, (simd_product_least(m, n) + SIMD_PRODUCT_PANEL) * k);
+    slab = simd_smaller(slab, (simd_smaller(m, n) + SIMD_PRODUCT_PANEL) * k);
     int64_t most = slab + threads * simd_product_room(m, n, k);
     if (k >= SIMD_LONG_TERMS) {
-        int64_t rows = simd_product_least(m, SIMD_LONG_SIDE),
-                columns = simd_product_least(n, SIMD_LONG_SIDE);
-        int64_t segments = SIMD_SEGMENTS * simd_product_least(m * n, SIMD_LONG_FEW);
+        int64_t rows = simd_smaller(m, SIMD_LONG_SIDE), columns = simd_smaller(n, SIMD_LONG_SIDE);
+        int64_t segments = SIMD_SEGMENTS * simd_smaller(m * n, SIMD_LONG_FEW);
         int64_t apart = segments + threads * (simd_product_block(rows, columns, k) +
                                               simd_product_room(m, n, k) + 16 * 4);
         most = apart > most ? apart : most;
