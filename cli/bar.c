@@ -26,11 +26,14 @@ void bar_erase(bar *b)
 
 bool bar_is_due(bar *b)
 {
-    double now = b->terminal ? wgi_seconds() : 0;
-    if (!b->terminal || now < b->next)
+    if (!b->terminal && b->lines <= 0)
         return false;
-    b->next = now + 0.2;
-    return true;
+    double now = wgi_seconds();
+    bool begins = !b->terminal && b->next <= 0; /* what is done soon needs no line */
+    if (!begins && now < b->next)
+        return false;
+    b->next = now + (b->terminal ? 0.2 : b->lines);
+    return !begins;
 }
 
 /* Columns of the terminal. */
@@ -40,8 +43,20 @@ static int columns(const bar *b)
     return ioctl(fileno(b->file), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
 }
 
+static void write_line(bar *b, const char (*pieces)[BAR_PIECE], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fprintf(b->file, "%s%s", i ? "  " : "", pieces[i]);
+    fputc('\n', b->file);
+    fflush(b->file);
+}
+
 void bar_draw(bar *b, double done, const char (*pieces)[BAR_PIECE], size_t n)
 {
+    if (!b->terminal) {
+        write_line(b, pieces, n);
+        return;
+    }
     char text[400] = "", part[PART + 1] = "";
     int width = columns(b), used = 0;
     int room = width > (int)sizeof text ? (int)sizeof text - 1 : width - 1;

@@ -1,4 +1,5 @@
-/* A line on a terminal that tells how far something has come, drawn again and again. */
+/* A line that tells how far something has come: drawn again and again on a terminal, and elsewhere,
+ * if wished, written now and then. */
 #ifndef WG_CLI_BAR_H
 #define WG_CLI_BAR_H
 
@@ -8,14 +9,15 @@
 
 typedef struct bar {
     FILE *file;
-    bool terminal; /* something is drawn at all */
-    bool drawn;    /* and stands there now      */
+    bool terminal; /* the line is drawn ... */
+    bool drawn;    /* ... and stands there now */
+    double lines;  /* seconds between lines where it is not drawn; 0: there are none */
     double next;   /* the earliest time to draw again, in seconds of a steady clock */
 } bar;
 
 enum { BAR_PIECE = 100 };
 
-/* Draws nothing if `quiet` or if the file is no terminal whose cursor moves. */
+/* Draws nothing if `quiet` or if the file is no terminal whose cursor moves; without lines. */
 bar bar_on(FILE *file, bool quiet);
 /* Whether it is time to draw. */
 bool bar_is_due(bar *b);

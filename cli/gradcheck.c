@@ -320,6 +320,7 @@ int command_gradcheck(int argc, char **argv)
                  .seeds = 1,
                  .bar = bar_on(stderr, false)};
     int code = EXIT_RUN;
+    r.bar.lines = 30;
     if (!r.ops || !r.models)
         complain("out of memory");
     else if ((code = parse_arguments(&argp, argc, argv, 0, &r)) == EXIT_OK)

@@ -140,6 +140,18 @@ void wgi_ox_write_isfinite(ox_export *e, const wg_node *n)
     apply1(e, "Not", apply2(e, "Or", nan, inf, NULL), out(e, n));
 }
 
+/* Mod has the divisor's sign too, but takes integers alone. */
+void wgi_ox_write_remainder(ox_export *e, const wg_node *n)
+{
+    const char *a = in(e, n, 0), *b = in(e, n, 1);
+    if (wg_dtype_is_int(n->out[0]->dtype)) {
+        apply2(e, "Mod", a, b, out(e, n));
+        return;
+    }
+    const char *times = apply1(e, "Floor", apply2(e, "Div", a, b, NULL), NULL);
+    apply2(e, "Sub", a, apply2(e, "Mul", times, b, NULL), out(e, n));
+}
+
 void wgi_ox_write_silu(ox_export *e, const wg_node *n)
 {
     apply2(e, "Mul", in(e, n, 0), apply1(e, "Sigmoid", in(e, n, 0), NULL), out(e, n));
@@ -291,6 +303,19 @@ void wgi_ox_write_topk(ox_export *e, const wg_node *n)
     ox_node_proto *p = wgi_ox_node(
         e, "TopK", (const char *[]){in(e, n, 0), wgi_ox_list_of(e, &a->k, 1)}, 2, out(e, n));
     wgi_ox_set_int(e, p, "axis", a->axis);
+    wgi_ox_add_result(e, p, wgi_ox_name(e, n->out[1]));
+}
+
+/* All of the axis: equal ones stay in order of index there too. */
+void wgi_ox_write_sort(ox_export *e, const wg_node *n)
+{
+    const wg_sort_attrs *a = n->attrs;
+    const wg_shape *s = &n->in[0]->shape;
+    int64_t size = s->dim[wg_normalize_axis(a->axis, s->rank)];
+    const char *const operands[] = {in(e, n, 0), wgi_ox_list_of(e, &size, 1)};
+    ox_node_proto *p = wgi_ox_node(e, "TopK", operands, 2, out(e, n));
+    wgi_ox_set_int(e, p, "axis", a->axis);
+    wgi_ox_set_int(e, p, "largest", a->order == WG_DESCENDING);
     wgi_ox_add_result(e, p, wgi_ox_name(e, n->out[1]));
 }
 

@@ -202,6 +202,28 @@ static void rotary(wg_node *n, wg_value **y)
     y[0] = wg_reshape(rotated(wg_reshape(x, pairs), axis, cos, sin), s);
 }
 
+/* ---- angles ---------------------------------------------------------------------------------- */
+
+/* Whether x is below 0, or -0. */
+static wg_value *is_negative(wg_value *x)
+{
+    wg_value *zero = wg_scalar_like(x, 0);
+    return wg_less(wg_where(wg_equal(x, zero), wg_reciprocal(x), x), zero);
+}
+
+/* The arctangent of the smaller over the larger coordinate, an angle of the first eighth, is turned
+ * to its own. */
+static void atan2_of(wg_node *n, wg_value **y)
+{
+    wg_value *v = wg_abs(n->in[0]), *u = wg_abs(n->in[1]), *one = wg_scalar_like(v, 1);
+    wg_value *small = wg_minimum(v, u), *large = wg_maximum(v, u), *zero = wg_scalar_like(v, 0);
+    wg_value *same = wg_where(wg_equal(large, zero), zero, one); /* not 0 / 0, nor inf / inf */
+    wg_value *arc = wg_atan(wg_where(wg_equal(small, large), same, wg_div(small, large)));
+    arc = wg_where(wg_greater(v, u), wg_shift(wg_neg(arc), 1.57079632679489662), arc);
+    arc = wg_where(is_negative(n->in[1]), wg_shift(wg_neg(arc), 3.14159265358979324), arc);
+    y[0] = wg_where(is_negative(n->in[0]), wg_neg(arc), arc);
+}
+
 /* ---- updates --------------------------------------------------------------------------------- */
 
 /* 1 - beta^t, in f64: in f32, 1 - 0.999 has four digits. */
@@ -250,6 +272,7 @@ static expansion *expansion_of(const wg_op *op)
         {&wg_op_pool_gather, pool_gather},
         {&wg_op_slice_grad, slice_grad},
         {&wg_op_rotary, rotary},
+        {&wg_op_atan2, atan2_of},
         {&wg_op_adam, adam},
         {&wg_op_adamw, adam},
         {&wg_op_moving_average, moving_average},

@@ -161,6 +161,14 @@ void wgi_ox_write_matmul(ox_export *e, const wg_node *n)
     apply2(e, "MatMul", a, b, out(e, n));
 }
 
+/* The sign of the determinant and ln |det|; what overflows there is infinite here too. */
+void wgi_ox_write_slogdet(ox_export *e, const wg_node *n)
+{
+    const char *det = apply1(e, "Det", in(e, n, 0), NULL);
+    apply1(e, "Sign", det, out(e, n));
+    apply1(e, "Log", apply1(e, "Abs", det, NULL), wgi_ox_name(e, n->out[1]));
+}
+
 void wgi_ox_write_linear(ox_export *e, const wg_node *n)
 {
     wgi_ox_set_int(e, node_of(e, n, "Gemm", n->n_in), "transB", 1);
