@@ -48,7 +48,6 @@
     CALL(memory_desc_create_with_tag)                                                              \
     CALL(memory_desc_destroy)                                                                      \
     CALL(matmul_primitive_desc_create)                                                             \
-    CALL(eltwise_forward_primitive_desc_create)                                                    \
     CALL(convolution_forward_primitive_desc_create)                                                \
     CALL(convolution_backward_data_primitive_desc_create)                                          \
     CALL(convolution_backward_weights_primitive_desc_create)                                       \
@@ -61,7 +60,6 @@
     CALL(memory_desc_init_by_tag)                                                                  \
     CALL(primitive_desc_create)                                                                    \
     CALL(matmul_desc_init)                                                                         \
-    CALL(eltwise_forward_desc_init)                                                                \
     CALL(dilated_convolution_forward_desc_init)                                                    \
     CALL(dilated_convolution_backward_data_desc_init)                                              \
     CALL(dilated_convolution_backward_weights_desc_init)                                           \

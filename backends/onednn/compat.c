@@ -145,17 +145,6 @@ dnnl_status_t wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_cons
          wgi_dnnl.matmul_primitive_desc_create(pd, e, src, weights, bias, dst, attr));
 }
 
-dnnl_status_t wgi_od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md data,
-                             float alpha, float beta, const_dnnl_primitive_attr_t attr)
-{
-    const_dnnl_primitive_desc_t hint = NULL;
-    (void)hint;
-    MAKE(dnnl_eltwise_desc_t,
-         wgi_dnnl.eltwise_forward_desc_init(&d, dnnl_forward_training, alg, data, alpha, beta),
-         wgi_dnnl.eltwise_forward_primitive_desc_create(pd, e, dnnl_forward_training, alg, data,
-                                                        data, alpha, beta, attr));
-}
-
 dnnl_status_t wgi_od_convolution(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
                                  od_const_md bias, od_const_md dst, const od_geometry *g,
                                  const_dnnl_primitive_attr_t attr)

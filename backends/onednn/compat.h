@@ -50,8 +50,6 @@ dnnl_status_t wgi_od_reorder(od_pd *pd, dnnl_engine_t e, od_const_md from, od_co
                              const_dnnl_primitive_attr_t attr);
 dnnl_status_t wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
                             od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr);
-dnnl_status_t wgi_od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md data,
-                             float alpha, float beta, const_dnnl_primitive_attr_t attr);
 
 /* Convolution and pooling share a geometry; bias may be NULL. */
 typedef struct od_geometry {

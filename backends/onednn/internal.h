@@ -55,8 +55,8 @@ typedef struct od_plan {
 /* NULL and a filled plan, or why not (static text). */
 typedef const char *od_make(const od_backend *b, const wg_node *n, od_plan *plan);
 
-od_make wgi_od_make_matmul, wgi_od_make_linear, wgi_od_make_eltwise, wgi_od_make_conv,
-    wgi_od_make_pool, wgi_od_make_blocks;
+od_make wgi_od_make_matmul, wgi_od_make_linear, wgi_od_make_conv, wgi_od_make_pool,
+    wgi_od_make_blocks;
 
 /* What oneDNN has for all nodes of one op with equal attributes, operands and results. */
 struct od_offer {
@@ -71,10 +71,6 @@ struct od_offer {
     od_plan plan;
     char name[OD_NAME]; /* oneDNN's, of plan.pd */
 };
-
-/* Why own kernels compute that function faster; NULL: they do not.  With AVX2, oneDNN's tanh takes
- * 3 to 4 times as long. */
-const char *wgi_od_slow_function(const od_backend *b, dnnl_alg_kind_t alg);
 
 /* The offer for n, which the backend owns until wgi_od_offers_clear; NULL: no memory.  Ops without
  * a maker have none. */
@@ -112,7 +108,5 @@ const char *wgi_od_kernel_name(const od_kernel *k);
 /* oneDNN's name for a dtype; false if it has none that the backend uses.  bf16 is for matrix
  * products only. */
 bool wgi_od_dtype(wg_dtype dtype, dnnl_data_type_t *out);
-/* A dense descriptor of all elements as one axis; NULL on failure. */
-od_md wgi_od_md_flat(const wg_value *v);
 
 #endif

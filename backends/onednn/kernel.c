@@ -38,17 +38,6 @@ bool wgi_od_dtype(wg_dtype dtype, dnnl_data_type_t *out)
     return dtype == WG_F32 || dtype == WG_BF16;
 }
 
-od_md wgi_od_md_flat(const wg_value *v)
-{
-    od_md md;
-    dnnl_data_type_t type;
-    dnnl_dims_t dims = {wg_value_count(v)};
-    return wgi_od_dtype(v->dtype, &type) &&
-                   wgi_od_md_strided(&md, 1, dims, type, NULL) == dnnl_success
-               ? md
-               : NULL;
-}
-
 const char *wgi_od_implementation(const_dnnl_primitive_desc_t pd)
 {
     const char *text = NULL;

@@ -16,8 +16,6 @@ static const struct {
     od_make *make;
 } makers[] = {
     {&wg_op_matmul, wgi_od_make_matmul},         {&wg_op_linear, wgi_od_make_linear},
-    {&wg_op_tanh, wgi_od_make_eltwise},          {&wg_op_sigmoid, wgi_od_make_eltwise},
-    {&wg_op_silu, wgi_od_make_eltwise},          {&wg_op_gelu, wgi_od_make_eltwise},
     {&wg_op_conv2d, wgi_od_make_conv},           {&wg_op_conv2d_grad_x, wgi_od_make_conv},
     {&wg_op_conv2d_grad_w, wgi_od_make_conv},    {&wg_op_conv3d, wgi_od_make_conv},
     {&wg_op_conv3d_grad_x, wgi_od_make_conv},    {&wg_op_conv3d_grad_w, wgi_od_make_conv},

@@ -17,16 +17,13 @@ static const char *refuses(void *state, const wg_node *n)
 }
 
 /* Calling a primitive takes up to half a microsecond, and some where it wakes a team; meanwhile own
- * kernels have done a small product, or some thousand elements. */
+ * kernels have done a small product. */
 static const char *yields(void *state, const wg_node *n)
 {
     static const double SMALL = 1 << 19; /* operations */
-    enum { FEW = 1 << 13 };
     bool product = n->op == &wg_op_matmul || n->op == &wg_op_matmul_add || n->op == &wg_op_linear;
     if (product && n->op->flops(n) <= SMALL)
         return "a small product";
-    if ((n->op->flags & WG_OP_ELEMENTWISE) && wg_value_count(n->out[0]) < FEW)
-        return "few elements";
     const od_offer *offer = wgi_od_has_maker(n->op) ? wgi_od_offer_for(state, n) : NULL;
     return offer ? offer->plan.yields : NULL;
 }

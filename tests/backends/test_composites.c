@@ -234,32 +234,6 @@ static void products_go_to_the_faster_kernels(void **state)
     }
 }
 
-/* oneDNN's tanh is slow with AVX2, its sigmoid is not; for a few numbers its call is. */
-static void functions_go_to_the_faster_kernels(void **state)
-{
-    static const struct {
-        wg_value *(*build)(const char *at, wg_value *x);
-        int64_t size;
-        bool own, own_with_avx2;
-    } cases[] = {{(wg_tanh), 128, false, true},
-                 {(wg_sigmoid), 128, false, false},
-                 {(wg_tanh), 64, true, true},
-                 {(wg_sigmoid), 64, true, true}};
-    (void)state;
-    if (!wg_onednn_backend())
-        skip();
-    for (size_t i = 0; i < WG_COUNT(cases); i++) {
-        bool own = wg_isa_best() == WG_ISA_AVX2 ? cases[i].own_with_avx2 : cases[i].own;
-        wg_graph *g = wg_graph_new();
-        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(cases[i].size, cases[i].size));
-        wg_output(cases[i].build(WG_HERE, x), "y");
-        wg_plan *p = plan_of(g, NULL);
-        assert_string_equal(wg_plan_step_at(p, 0).backend, own ? "simd" : "onednn");
-        wg_plan_free(p);
-        wg_graph_free(g);
-    }
-}
-
 /* ---- layers with an activation --------------------------------------------------------------- */
 
 static const char *takes_linear(void *state, const wg_node *n)
@@ -327,7 +301,6 @@ int main(void)
         cmocka_unit_test(half_a_kernel_is_none),
         cmocka_unit_test(a_backend_yields_to_a_later_one_that_is_not_the_reference),
         cmocka_unit_test(products_go_to_the_faster_kernels),
-        cmocka_unit_test(functions_go_to_the_faster_kernels),
         cmocka_unit_test(a_layer_multiplies_once_in_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

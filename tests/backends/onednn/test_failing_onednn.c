@@ -42,12 +42,6 @@ static wg_value *layer(problem *p)
     return wg_linear(h, w, NULL, WG_ACTIVATION_TANH);
 }
 
-static wg_value *functions(problem *p)
-{
-    wg_value *x = input(p, WG_SHAPE(40));
-    return wg_mul(wg_tanh(x), wg_mul(wg_sigmoid(x), wg_silu(x)));
-}
-
 static wg_value *convolution(problem *p)
 {
     wg_value *x = input(p, WG_SHAPE(2, 16, 6, 6)), *w = input(p, WG_SHAPE(16, 16, 3, 3));
@@ -222,7 +216,6 @@ static void every_call(void **state)
     fail_each("a product of packed weights", packed_product, 10);
     fail_each("products and a sum", product_of_many, 10);
     fail_each("two layers", layer, 10);
-    fail_each("functions", functions, 10);
     fail_each("a convolution", convolution, 20);
     fail_each("a convolution in groups", groups, 20);
     fail_each("means over windows", means, 10);

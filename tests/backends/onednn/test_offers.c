@@ -108,8 +108,8 @@ static void other_kinds_get_other_offers(void **state)
                              wg_matmul_t(x, z, WG_TN),
                              wg_matmul_t(x, z, WG_NT),
                              wg_matmul_t(x, wide, WG_NN),
-                             wg_sigmoid(x),
-                             wg_tanh(x)};
+                             wg_linear(x, z, NULL, WG_ACTIVATION_SIGMOID),
+                             wg_linear(x, z, NULL, WG_ACTIVATION_TANH)};
     const od_offer *offer[WG_COUNT(different)];
     for (int i = 0; i < WG_COUNT(different); i++) {
         offer[i] = wgi_od_offer_for(b, different[i]->node);
