@@ -1,46 +1,47 @@
 /* Reading and writing at positions that are data: elements of 1, 2, 4 or 8 bytes. */
 #include "graph/element.h"
+#include "backends/cpu/any/rows_of_ids.h"
 #include "backends/cpu/any/strided.h"
 #include "graph/ids.h"
 #include "backends/broadcast.h"
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/index.h"
 
-/* A line along the axis: y[i by] = x[ids[i by] step], i < size. */
-typedef struct gather_line {
-    int64_t size, ids, to, by, from, step; /* ids, to, from: where the line begins */
-} gather_line;
-
-#define GATHER_LINE(name, type)                                                                    \
-    static void name(const wg_call *c, const gather_line *l)                                       \
+/* y[i] = x[id i] */
+#define GATHER(name, type)                                                                         \
+    CPU_IDS_INLINE void name##_by(const wg_call *c, const cpu_ids *r, int64_t beside,              \
+                                  int64_t step)                                                    \
     {                                                                                              \
         wg_dtype dtype = c->node->in[1]->dtype;                                                    \
-        type *y = (type *)c->out[0] + l->to;                                                       \
-        const type *x = (const type *)c->in[0] + l->from;                                          \
-        for (int64_t i = 0; i < l->size; i++)                                                      \
-            y[i * l->by] = x[wgi_get_int(c->in[1], dtype, l->ids + i * l->by) * l->step];          \
-    }
-GATHER_LINE(gather_8, uint64_t)
-GATHER_LINE(gather_4, uint32_t)
-GATHER_LINE(gather_2, uint16_t)
-GATHER_LINE(gather_1, uint8_t)
+        type *y = (type *)c->out[0] + r->other;                                                    \
+        const type *x = (const type *)c->in[0] + r->at;                                            \
+        for (int64_t i = 0; i < r->count; i++)                                                     \
+            y[i] = x[i * beside + wgi_get_int(c->in[1], dtype, r->ids + i) * step];                \
+    }                                                                                              \
+    CPU_IDS_KERNEL(name, name##_by)
+GATHER(gather_8, uint64_t)
+GATHER(gather_4, uint32_t)
+GATHER(gather_2, uint16_t)
+GATHER(gather_1, uint8_t)
 
 /* By the size of an element */
-static void (*const gather[])(const wg_call *c, const gather_line *l) = {
+static cpu_ids_kernel *const gather[] = {
     [8] = gather_8, [4] = gather_4, [2] = gather_2, [1] = gather_1};
 
 /* y[o, i] = x[o, ids[i]]; lines in parts, which threads can share */
 static void take_numbers(wg_call *c, const wgi_axis *x, int64_t count, int threads)
 {
     enum { PART = 1 << 12 };
-    void (*line)(const wg_call *, const gather_line *) =
-        gather[wg_dtype_size(c->node->in[0]->dtype)];
+    cpu_ids_kernel *kernel = gather[wg_dtype_size(c->node->in[0]->dtype)];
     int64_t parts = (count + PART - 1) / PART;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t k = 0; k < x->outer * parts; k++) {
         int64_t o = k / parts, first = k % parts * PART, left = count - first;
-        line(c, &(const gather_line){left < PART ? left : PART, first, o * count + first, 1,
-                                     o * x->size, 1});
+        kernel(c, &(const cpu_ids){.count = left < PART ? left : PART,
+                                   .ids = first,
+                                   .other = o * count + first,
+                                   .at = o * x->size,
+                                   .step = 1});
     }
 }
 
@@ -81,69 +82,52 @@ void wgi_cpu_embedding(wg_call *c)
     take(c, 0);
 }
 
-/* Lines along the axis, one for each position off the axis: ids and y have the same, x may have
- * more. */
 void wgi_cpu_gather(wg_call *c)
 {
     const wg_index_attrs *a = c->node->attrs;
-    const wg_value *x = c->node->in[0], *ids = c->node->in[1];
+    const wg_shape *x = &c->node->in[0]->shape;
+    int axis = wg_normalize_axis(a->axis, x->rank);
+    if (wgi_ids_valid(c, 1, x->dim[axis]))
+        wgi_cpu_each_row_of_ids(c, axis, x, &c->node->out[0]->shape,
+                                gather[wg_dtype_size(c->node->in[0]->dtype)]);
+}
+
+/* y[id i] = src[i] */
+#define SCATTER(name, type)                                                                        \
+    CPU_IDS_INLINE void name##_by(const wg_call *c, const cpu_ids *r, int64_t beside,              \
+                                  int64_t step)                                                    \
+    {                                                                                              \
+        wg_dtype dtype = c->node->in[1]->dtype;                                                    \
+        type *y = (type *)c->out[0] + r->at;                                                       \
+        const type *src = (const type *)c->in[2] + r->other;                                       \
+        for (int64_t i = 0; i < r->count; i++)                                                     \
+            y[i * beside + wgi_get_int(c->in[1], dtype, r->ids + i) * step] = src[i];              \
+    }                                                                                              \
+    CPU_IDS_KERNEL(name, name##_by)
+SCATTER(scatter_8, uint64_t)
+SCATTER(scatter_4, uint32_t)
+SCATTER(scatter_2, uint16_t)
+SCATTER(scatter_1, uint8_t)
+
+static cpu_ids_kernel *const scatter[] = {
+    [8] = scatter_8, [4] = scatter_4, [2] = scatter_2, [1] = scatter_1};
+
+/* First y = x; each line is written in the order of its ids. */
+void wgi_cpu_scatter(wg_call *c)
+{
+    wgi_cpu_scatter_with(c, scatter[wg_dtype_size(c->node->in[0]->dtype)]);
+}
+
+void wgi_cpu_scatter_with(wg_call *c, cpu_ids_kernel *kernel)
+{
+    const wg_index_attrs *a = c->node->attrs;
+    const wg_value *x = c->node->in[0];
     int axis = wg_normalize_axis(a->axis, x->shape.rank);
     if (!wgi_ids_valid(c, 1, x->shape.dim[axis]))
         return;
-    wgi_axis line = wgi_axis_of(&ids->shape, axis);
-    size_t bytes = wg_dtype_size(x->dtype);
-    int64_t stride[WG_MAX_RANK];
-    wg_shape_strides(&x->shape, stride);
-#pragma omp parallel for schedule(static)                                                          \
-    num_threads(cpu_threads(c, line.outer *line.size *line.inner))
-    for (int64_t k = 0; k < line.outer * line.inner; k++) {
-        int64_t to = k / line.inner * line.size * line.inner + k % line.inner;
-        int64_t from = cpu_line_start(&ids->shape, axis, k, stride);
-        gather[bytes](c, &(const gather_line){line.size, to, to, line.inner, from, stride[axis]});
-    }
-}
-
-/* A line along the axis: y[ids[i by] step] = src[i src_step], i < size. */
-typedef struct scatter_line {
-    int64_t size, ids, by, to, step, from, src_step; /* ids, to, from: where the line begins */
-} scatter_line;
-
-#define SCATTER_LINE(name, type)                                                                   \
-    static void name(const wg_call *c, const scatter_line *l)                                      \
-    {                                                                                              \
-        wg_dtype dtype = c->node->in[1]->dtype;                                                    \
-        type *y = (type *)c->out[0] + l->to;                                                       \
-        const type *src = (const type *)c->in[2] + l->from;                                        \
-        for (int64_t i = 0; i < l->size; i++)                                                      \
-            y[wgi_get_int(c->in[1], dtype, l->ids + i * l->by) * l->step] = src[i * l->src_step];  \
-    }
-SCATTER_LINE(scatter_8, uint64_t)
-SCATTER_LINE(scatter_4, uint32_t)
-SCATTER_LINE(scatter_2, uint16_t)
-SCATTER_LINE(scatter_1, uint8_t)
-
-static void (*const scatter[])(const wg_call *c, const scatter_line *l) = {
-    [8] = scatter_8, [4] = scatter_4, [2] = scatter_2, [1] = scatter_1};
-
-/* Each line is written in the order of its ids. */
-void wgi_cpu_scatter(wg_call *c)
-{
-    const wg_shape *ids = &c->node->in[1]->shape;
-    cpu_scatter s;
-    if (!wgi_cpu_scatter_begin(c, &s))
-        return;
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, s.lines *s.size))
-    for (int64_t k = 0; k < s.lines; k++)
-        scatter[wg_dtype_size(c->node->in[0]->dtype)](
-            c, &(const scatter_line){
-                   .size = s.size,
-                   .ids = cpu_scatter_ids(&s, k),
-                   .by = s.inner,
-                   .to = cpu_line_start(ids, s.axis, k, s.x_stride),
-                   .step = s.x_stride[s.axis],
-                   .from = cpu_line_start(ids, s.axis, k, s.src_stride),
-                   .src_step = s.src_stride[s.axis],
-               });
+    if (c->out[0] != c->in[0])
+        memcpy(c->out[0], c->in[0], wg_value_bytes(x));
+    wgi_cpu_each_row_of_ids(c, axis, &x->shape, &c->node->in[2]->shape, kernel);
 }
 
 /* First y = x; then the rows are written in the order of ids. */
@@ -156,6 +140,10 @@ void wgi_cpu_put_rows(wg_call *c)
         return;
     if (c->out[0] != c->in[0])
         memcpy(c->out[0], c->in[0], wg_value_bytes(x));
+    if (split.inner == 1) {
+        scatter[bytes](c, &(const cpu_ids){.count = cpu_count(ids), .step = 1});
+        return;
+    }
     for (int64_t i = 0; i < cpu_count(ids); i++)
         memcpy((char *)c->out[0] + (size_t)wgi_get_int(c->in[1], ids->dtype, i) * bytes,
                (const char *)c->in[2] + (size_t)i * bytes, bytes);

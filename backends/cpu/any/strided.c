@@ -168,21 +168,3 @@ void wgi_cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to
     wgi_cpu_copy(c, dtype, &(wg_shape){1, {count}}, to, wgi_cpu_dense(&(wg_shape){1, {count}}),
                  &element, same);
 }
-
-bool wgi_cpu_scatter_begin(wg_call *c, cpu_scatter *s)
-{
-    const wg_index_attrs *a = c->node->attrs;
-    const wg_value *x = c->node->in[0], *ids = c->node->in[1], *src = c->node->in[2];
-    s->axis = wg_normalize_axis(a->axis, x->shape.rank);
-    wgi_axis split = wgi_axis_of(&ids->shape, s->axis);
-    s->lines = split.outer * split.inner;
-    s->size = split.size;
-    s->inner = split.inner;
-    wg_shape_strides(&x->shape, s->x_stride);
-    wg_shape_strides(&src->shape, s->src_stride);
-    if (!wgi_ids_valid(c, 1, x->shape.dim[s->axis]))
-        return false;
-    if (c->out[0] != c->in[0])
-        memcpy(c->out[0], c->in[0], wg_value_bytes(x));
-    return true;
-}

@@ -26,36 +26,4 @@ void wgi_cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void 
 /* All `count` elements of a dense tensor become `value`. */
 void wgi_cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, double value);
 
-/* Where line k along `axis` of shape s begins in a tensor with those strides, at index 0 of the
- * axis. */
-static inline int64_t cpu_line_start(const wg_shape *s, int axis, int64_t k,
-                                     const int64_t stride[WG_MAX_RANK])
-{
-    int64_t start = 0;
-    for (int i = s->rank - 1; i >= 0; i--) {
-        if (i == axis)
-            continue;
-        start += k % s->dim[i] * stride[i];
-        k /= s->dim[i];
-    }
-    return start;
-}
-
-/* How the scatters walk: line k along the axis, of `lines`, has `size` ids. */
-typedef struct cpu_scatter {
-    int axis;
-    int64_t lines, size, inner; /* inner: how far apart the ids of a line are */
-    int64_t x_stride[WG_MAX_RANK], src_stride[WG_MAX_RANK];
-} cpu_scatter;
-
-/* Brings x (operand 0) to y, and says how to walk ids (1) and src (2).  false, and the call has
- * failed, if an id is out of range. */
-bool wgi_cpu_scatter_begin(wg_call *c, cpu_scatter *s);
-
-/* Where the ids of line k begin. */
-static inline int64_t cpu_scatter_ids(const cpu_scatter *s, int64_t k)
-{
-    return k / s->inner * s->size * s->inner + k % s->inner;
-}
-
 #endif

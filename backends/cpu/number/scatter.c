@@ -1,7 +1,7 @@
 /* Adding, and other ways of combining, at positions that are data.  Threads share out what does not
  * depend on the ids (columns, lines), so that each element of the result is computed by one thread,
  * in the order of the ids. */
-#include "backends/cpu/any/strided.h"
+#include "backends/cpu/any/rows_of_ids.h"
 #include "backends/cpu/kernel.h"
 #include "graph/ids.h"
 #include "wengert/ops/index.h"
@@ -20,116 +20,105 @@ static inline real smaller(real a, real b)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-#define ROW(name, formula)                                                                         \
-    static void name(real *y, const real *x, int64_t width)                                        \
+/* Some columns of x [count, pitch] and y [.., pitch] */
+typedef struct columns {
+    const real *x;
+    real *y;
+    int64_t count, pitch, width;
+} columns;
+
+/* to[id i] = formula in to and from, elements of y and x; one column has a loop of its own */
+#define COLUMNS_BY_ID(name, formula)                                                               \
+    static void name(const wg_call *c, const columns *v)                                           \
     {                                                                                              \
-        for (int64_t j = 0; j < width; j++)                                                        \
-            y[j] = formula;                                                                        \
+        wg_dtype dtype = c->node->in[1]->dtype;                                                    \
+        for (int64_t i = 0; v->width == 1 && i < v->count; i++) {                                  \
+            real *y = v->y + wgi_get_int(c->in[1], dtype, i) * v->pitch;                           \
+            real to = *y, from = v->x[i * v->pitch];                                               \
+            *y = formula;                                                                          \
+        }                                                                                          \
+        for (int64_t i = 0; v->width > 1 && i < v->count; i++) {                                   \
+            real *y = v->y + wgi_get_int(c->in[1], dtype, i) * v->pitch;                           \
+            for (int64_t j = 0; j < v->width; j++) {                                               \
+                real to = y[j], from = v->x[i * v->pitch + j];                                     \
+                y[j] = formula;                                                                    \
+            }                                                                                      \
+        }                                                                                          \
     }
-ROW(add_row, y[j] + x[j])
-ROW(larger_row, larger(y[j], x[j]))
-ROW(smaller_row, smaller(y[j], x[j]))
+COLUMNS_BY_ID(add_columns, to + from)
+COLUMNS_BY_ID(larger_columns, larger(to, from))
+COLUMNS_BY_ID(smaller_columns, smaller(to, from))
 
 /* y[o, ids[i], j] = join(itself, x[o, i, j]) from `initial` */
-static void segments(wg_call *c, real initial, void (*join)(real *y, const real *x, int64_t width))
+static void segments(wg_call *c, real initial, void (*join)(const wg_call *c, const columns *v))
 {
     enum { COLUMNS = 32 }; /* of a block: two cache lines of floats */
     const wg_segment_attrs *a = c->node->attrs;
-    const wg_value *ids = c->node->in[1];
-    const wg_shape *s = &c->node->out[0]->shape;
-    wgi_axis y = wgi_axis_of(s, a->axis);
-    const real *x = c->in[0];
-    real *out = c->out[0];
-    int64_t count = cpu_count(ids), blocks = (y.inner + COLUMNS - 1) / COLUMNS;
+    wgi_axis y = wgi_axis_of(&c->node->out[0]->shape, a->axis);
+    int64_t count = cpu_count(c->node->in[1]), blocks = (y.inner + COLUMNS - 1) / COLUMNS;
     if (!wgi_ids_valid(c, 1, y.size))
         return;
 #pragma omp parallel for schedule(static)                                                          \
     num_threads(cpu_threads(c, y.outer *y.inner *(y.size + count)))
     for (int64_t k = 0; k < y.outer * blocks; k++) {
         int64_t o = k / blocks, first = k % blocks * COLUMNS;
-        int64_t width = y.inner - first < COLUMNS ? y.inner - first : COLUMNS;
-        for (int64_t v = 0; v < y.size; v++)
-            for (int64_t j = 0; j < width; j++)
-                out[(o * y.size + v) * y.inner + first + j] = initial;
-        for (int64_t i = 0; i < count; i++) {
-            int64_t row = o * y.size + wgi_get_int(c->in[1], ids->dtype, i);
-            join(out + row * y.inner + first, x + (o * count + i) * y.inner + first, width);
-        }
+        const columns v = {(const real *)c->in[0] + o * count * y.inner + first,
+                           (real *)c->out[0] + o * y.size * y.inner + first, count, y.inner,
+                           y.inner - first < COLUMNS ? y.inner - first : COLUMNS};
+        for (int64_t row = 0; row < y.size; row++)
+            for (int64_t j = 0; j < v.width; j++)
+                v.y[row * y.inner + j] = initial;
+        join(c, &v);
     }
 }
 
 void KERNEL(segment_sum)(wg_call *c)
 {
-    segments(c, 0, add_row);
+    segments(c, 0, add_columns);
 }
 
 void KERNEL(segment_max)(wg_call *c)
 {
-    segments(c, cpu_lowest(), larger_row);
+    segments(c, cpu_lowest(), larger_columns);
 }
 
 void KERNEL(segment_min)(wg_call *c)
 {
-    segments(c, cpu_highest(), smaller_row);
+    segments(c, cpu_highest(), smaller_columns);
 }
 
 /* ---- scatters -------------------------------------------------------------------------------- */
 
-/* A line along the axis, of which id i lies at ids + i by: y[ids[i]] = formula in y and src[i]. */
-typedef struct line {
-    const wg_call *c;
-    int64_t size, ids, by; /* of ids */
-    real *y;
-    const real *src;
-    int64_t y_step, src_step;
-} line;
-
-#define LINE(name, formula)                                                                        \
-    static void name(const line *l)                                                                \
+/* y[id i] = formula in y, which is that element, and src, which is src[i] */
+#define JOIN(name, formula)                                                                        \
+    CPU_IDS_INLINE void name##_by(const wg_call *c, const cpu_ids *r, int64_t beside,              \
+                                  int64_t step)                                                    \
     {                                                                                              \
-        for (int64_t i = 0; i < l->size; i++) {                                                    \
-            int64_t id = wgi_get_int(l->c->in[1], l->c->node->in[1]->dtype, l->ids + i * l->by);   \
-            real y = l->y[id * l->y_step], src = l->src[i * l->src_step];                          \
-            l->y[id * l->y_step] = formula;                                                        \
+        wg_dtype dtype = c->node->in[1]->dtype;                                                    \
+        real *to = (real *)c->out[0] + r->at;                                                      \
+        const real *from = (const real *)c->in[2] + r->other;                                      \
+        for (int64_t i = 0; i < r->count; i++) {                                                   \
+            int64_t at = i * beside + wgi_get_int(c->in[1], dtype, r->ids + i) * step;             \
+            real y = to[at], src = from[i];                                                        \
+            to[at] = formula;                                                                      \
         }                                                                                          \
-    }
-LINE(add_line, y + src)
-LINE(larger_line, larger(y, src))
-LINE(smaller_line, smaller(y, src))
-
-/* y = x, then y[i, ids[i, j, k], k] = join(itself, src[i, j, k]): a line along the axis at a
- * time. */
-static void scatter(wg_call *c, void (*join)(const line *l))
-{
-    const wg_shape *ids = &c->node->in[1]->shape;
-    cpu_scatter s;
-    if (!wgi_cpu_scatter_begin(c, &s))
-        return;
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, s.lines *s.size))
-    for (int64_t k = 0; k < s.lines; k++)
-        join(&(const line){
-            .c = c,
-            .size = s.size,
-            .ids = cpu_scatter_ids(&s, k),
-            .by = s.inner,
-            .y = (real *)c->out[0] + cpu_line_start(ids, s.axis, k, s.x_stride),
-            .src = (const real *)c->in[2] + cpu_line_start(ids, s.axis, k, s.src_stride),
-            .y_step = s.x_stride[s.axis],
-            .src_step = s.src_stride[s.axis],
-        });
-}
+    }                                                                                              \
+    CPU_IDS_KERNEL(name, name##_by)
+JOIN(add_ids, y + src)
+JOIN(larger_ids, larger(y, src))
+JOIN(smaller_ids, smaller(y, src))
 
 void KERNEL(scatter_add)(wg_call *c)
 {
-    scatter(c, add_line);
+    wgi_cpu_scatter_with(c, add_ids);
 }
 
 void KERNEL(scatter_max)(wg_call *c)
 {
-    scatter(c, larger_line);
+    wgi_cpu_scatter_with(c, larger_ids);
 }
 
 void KERNEL(scatter_min)(wg_call *c)
 {
-    scatter(c, smaller_line);
+    wgi_cpu_scatter_with(c, smaller_ids);
 }
