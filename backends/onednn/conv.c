@@ -235,18 +235,35 @@ static bool make_layout(const od_backend *b, const conv *c, bool ours, od_plan *
     return ok;
 }
 
-/* Why an own kernel is faster; NULL: it is not.  Where oneDNN unfolds as we do, it is slow at
- * folding gradients back: of images with one channel an own kernel takes 0.4 to 0.6 of its time,
- * with three 0.6 to 1.2; and groups of channels are unfolded one by one, for gradients of weights
- * in 3 to 30 times as long (docs/notes/performance.md). */
+/* Few channels a group, or in all, leave most of a vector of channels empty: own kernels go along
+ * rows.  They compute a few channels from any number, and gradients of x also from a few. */
+static bool has_few_channels(const conv *c)
+{
+    enum { FEW = 4, SOME = 8, MANY = 64 };
+    int64_t in = c->g.in, out = c->g.out;
+    if (in == 1 && out == 1)
+        return c->g.groups < SOME;
+    if (c->direction == GRAD_X)
+        return (in <= FEW && out <= SOME) || (out <= FEW && in <= MANY);
+    return out <= FEW && in <= MANY;
+}
+
+/* Why an own kernel is faster; NULL: it is not (docs/notes/performance.md).  Where oneDNN unfolds
+ * as we do, it is slow at folding gradients back, and unfolds groups of channels one by one: from
+ * the dilation, stride, padding or number of taps on that its own loops do not take, a depthwise
+ * convolution takes 3 to 30 times as long. */
 static const char *better_by_own_kernels(const conv *c, const od_plan *plan)
 {
     bool point = c->g.d.kernel * c->g.h.kernel * c->g.w.kernel == 1;
-    if (point || !wgi_od_is_made_of(plan->pd, "gemm"))
+    if (point)
         return NULL;
-    if (c->direction == GRAD_X)
-        return "its gradients are folded slowly";
-    return c->direction == GRAD_W && c->g.groups > 1 ? "groups are unfolded one by one" : NULL;
+    if (wgi_od_is_made_of(plan->pd, "gemm")) {
+        if (c->direction == GRAD_X)
+            return "its gradients are folded slowly";
+        if (c->g.groups > 1)
+            return "groups are unfolded one by one";
+    }
+    return has_few_channels(c) ? "few channels" : NULL;
 }
 
 /* In either layout; versions differ in which has more than a reference. */

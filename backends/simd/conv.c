@@ -1,6 +1,7 @@
-/* Convolutions and their gradients by kernels/float/conv.c: in f64, and in f32 those that oneDNN
- * does not take. */
+/* Convolutions and their gradients, in f64, and in f32 those that oneDNN does not take: of few
+ * channels a group by kernels/float/direct.c, others by kernels/float/conv.c. */
 #include "backends/simd/internal.h"
+#include "backends/simd/kernels/direct.h"
 #include "wengert/ops/conv.h"
 
 /* Which of a node's tensors is x, the weights and y: operands, or -1 for the result. */
@@ -57,20 +58,34 @@ static const char *refuses(const wg_node *n)
     return n->op->flops(n) < SMALL ? "a small convolution" : NULL;
 }
 
-/* Of depthwise convolutions, the gradient of the weights. */
-static const char *refuses_depthwise(const wg_node *n)
+/* Without a product: what would have few rows or columns, of kernels with several taps. */
+static const char *refuses_direct(const wg_node *n)
 {
+    enum { FEW = 4, SOME = 8, MANY = 64 };
+    static const double SMALL = 1 << 14; /* operations */
+    static const size_t LARGE = 1 << 26; /* bytes of scratch */
     const char *why = wgi_simd_refuses_empty_floats(n);
     if (why || wg_value_count(n->out[0]) == 0)
         return why ? why : "an empty result";
     simd_conv a = conv_of(n, 1);
-    if (a.in > 1 || a.out > 1)
-        return "several channels a group";
-    if (a.w.stride > 1)
-        return "windows that leave out columns";
-    bool small = a.h.kernel * a.w.kernel <= SIMD_DEPTHWISE_TAPS &&
-                 (a.w.kernel - 1) * a.w.dilation <= SIMD_DEPTHWISE_REACH;
-    return small ? NULL : "a large kernel";
+    simd_direct p = simd_direct_of(&a, roles_of(n)->kind);
+    if (p.taps == 1)
+        return "a product";
+    bool back = p.kind == SIMD_CONV_X; /* then a product is slow at folding */
+    bool few = p.outputs <= FEW ? p.inputs <= (back ? SOME : MANY)
+                                : back && p.inputs <= FEW && p.outputs <= MANY;
+    if (!few)
+        return "many channels a group";
+    if (n->op->flops(n) < SMALL)
+        return "a small convolution";
+    return simd_direct_room(&p, sizeof(double)) > LARGE ? "large rows" : NULL;
+}
+
+static size_t scratch_direct(const wg_node *n, int threads)
+{
+    simd_conv a = conv_of(n, threads);
+    simd_direct p = simd_direct_of(&a, roles_of(n)->kind);
+    return (size_t)threads * simd_direct_room(&p, wg_dtype_size(n->in[0]->dtype));
 }
 
 static size_t scratch(const wg_node *n, int threads)
@@ -108,13 +123,28 @@ static void run_grad_w(wg_call *c)
     run(c, simd_floats(c)->conv_grad_w);
 }
 
-static void run_depthwise(wg_call *c)
+static void run_direct_forward(wg_call *c)
 {
-    run(c, simd_floats(c)->depthwise_grad_w);
+    run(c, simd_floats(c)->direct_forward);
+}
+
+static void run_direct_grad_x(wg_call *c)
+{
+    run(c, simd_floats(c)->direct_grad_x);
+}
+
+static void run_direct_grad_w(wg_call *c)
+{
+    run(c, simd_floats(c)->direct_grad_w);
 }
 
 const simd_kernel wgi_simd_conv[] = {
-    {&wg_op_conv2d_grad_w, "depthwise", refuses_depthwise, NULL, run_depthwise},
+    {&wg_op_conv2d, "direct", refuses_direct, scratch_direct, run_direct_forward},
+    {&wg_op_conv3d, "direct", refuses_direct, scratch_direct, run_direct_forward},
+    {&wg_op_conv2d_grad_x, "direct", refuses_direct, scratch_direct, run_direct_grad_x},
+    {&wg_op_conv3d_grad_x, "direct", refuses_direct, scratch_direct, run_direct_grad_x},
+    {&wg_op_conv2d_grad_w, "direct", refuses_direct, scratch_direct, run_direct_grad_w},
+    {&wg_op_conv3d_grad_w, "direct", refuses_direct, scratch_direct, run_direct_grad_w},
     {&wg_op_conv2d, "unfolded", refuses, scratch, run_forward},
     {&wg_op_conv3d, "unfolded", refuses, scratch, run_forward},
     {&wg_op_conv2d_grad_x, "unfolded", refuses, scratch, run_grad_x},

@@ -3,6 +3,8 @@
  * threads against those of one. */
 #include "tests/simd.h"
 
+#include "backends/simd/kernels/direct.h"
+
 #include <tgmath.h>
 
 static simd_window draw_window(setting *s, int64_t windows)
@@ -97,31 +99,60 @@ static expectation expect(const simd_conv *a, int which, const real *x, const re
 
 static int64_t compared;
 
-static void check(setting *s, simd_conv a)
+/* Numbers of scratch, and what is to be tested of a table */
+static int64_t scratch_of(const simd_conv *a, int which, bool direct)
+{
+    if (!direct)
+        return simd_conv_scratch(a, which);
+    const simd_direct p = simd_direct_of(a, which);
+    return (int64_t)(simd_direct_room(&p, sizeof(real)) / sizeof(real)) * a->threads;
+}
+
+static void run_kernel(const simd_float_table *f, const simd_conv *a, int which, bool direct)
+{
+    void (*const kernels[2][3])(const simd_conv *) = {
+        {f->conv_forward, f->conv_grad_x, f->conv_grad_w},
+        {f->direct_forward, f->direct_grad_x, f->direct_grad_w}};
+    kernels[direct][which](a);
+}
+
+static bool is_right(wide got, wide expected, wide size)
+{
+    return isfinite(expected) ? fabs(got - expected) <= 17 * (wide)EPSILON * (1 + size)
+           : isnan(expected)  ? isnan(got)
+                              : got == expected;
+}
+
+/* `odd`: one of the numbers is infinite, which zeros of padding must not spread. */
+static void check(setting *s, simd_conv a, bool direct, bool odd)
 {
     sizes n = sizes_of(&a);
     real *x = numbers(s, n.x), *w = numbers(s, n.weight), *y = numbers(s, n.y),
          *bias = numbers(s, a.groups * a.out);
     a.bias = draw(s, 2) ? bias : NULL;
+    if (odd) {
+        int64_t which = draw(s, 3), count = which == 0 ? n.x : which == 1 ? n.weight : n.y;
+        (which == 0 ? x : which == 1 ? w : y)[draw(s, count)] = INFINITY;
+    }
     for (int which = 0; which < 3; which++) {
         expectation e = expect(&a, which, x, w, y);
         for (int i = 0; i < s->n_tables; i++) {
-            const simd_float_table *f = floats_of(s->table[i]);
             real *first = NULL;
             for (int threads = 1; threads <= 3; threads++) {
                 simd_conv c = a;
                 c.x = x;
                 c.weight = w;
                 c.y = y;
+                c.bias = which == 0 ? a.bias : NULL;
                 c.threads = threads;
-                int64_t size = simd_conv_scratch(&c, which);
+                int64_t size = scratch_of(&c, which, direct);
                 c.threads -= threads == 3 && draw(s, 2); /* fewer than it was made for */
                 real *to = room(e.count), *scratch = room(size);
                 c.to = to;
                 c.scratch = scratch;
-                (which == 0 ? f->conv_forward : which == 1 ? f->conv_grad_x : f->conv_grad_w)(&c);
+                run_kernel(floats_of(s->table[i]), &c, which, direct);
                 for (int64_t k = 0; k < e.count; k++, compared++)
-                    check_that(fabs((wide)to[k] - e.y[k]) <= 17 * (wide)EPSILON * (1 + e.size[k]),
+                    check_that(is_right(to[k], e.y[k], e.size[k]),
                                "%s, tensor %d, element %lld: %.17g, not %.17g", s->table[i]->isa,
                                which, (long long)k, (double)to[k], (double)e.y[k]);
                 free_room(scratch, size);
@@ -148,13 +179,15 @@ static void convolutions_are_right_at_any_number_of_threads(void **state)
     (void)state;
     setting s = all_tables();
     for (int i = 0; i < drawn_cases(60); i++)
-        check(&s, (simd_conv){.batch = 1 + draw(&s, 4),
-                              .groups = 1 + draw(&s, 2),
-                              .in = 1 + draw(&s, 5),
-                              .out = 1 + draw(&s, 17),
-                              .d = draw_window(&s, 1 + draw(&s, 3)),
-                              .h = draw_window(&s, 1 + draw(&s, 6)),
-                              .w = draw_window(&s, 1 + draw(&s, 20))});
+        check(&s,
+              (simd_conv){.batch = 1 + draw(&s, 4),
+                          .groups = 1 + draw(&s, 2),
+                          .in = 1 + draw(&s, 5),
+                          .out = 1 + draw(&s, 17),
+                          .d = draw_window(&s, 1 + draw(&s, 3)),
+                          .h = draw_window(&s, 1 + draw(&s, 6)),
+                          .w = draw_window(&s, 1 + draw(&s, 20))},
+              false, false);
     assert_true(compared > drawn_cases(100000));
 }
 
@@ -174,7 +207,7 @@ static void so_are_large_ones(void **state)
     };
     setting s = all_tables();
     for (size_t i = 0; i < WG_COUNT(cases); i++)
-        check(&s, cases[i]);
+        check(&s, cases[i], false, false);
     simd_conv_plan p[WG_COUNT(cases)];
     for (size_t i = 0; i < WG_COUNT(cases); i++)
         p[i] = simd_conv_plan_of(&cases[i]);
@@ -250,55 +283,34 @@ static void padding_stays_finite(void **state)
     free(dy);
 }
 
-/* Gradients of weights of one channel a group, with rows of several parts and kernels of many
- * taps; and with a number that is not finite, which the padding must not spread. */
-static void depthwise_gradients_are_right(void **state)
+/* Few channels a group: of strips of rows or of depths, and of rows of many vectors */
+static void direct_ones_are_right_too(void **state)
 {
     (void)state;
     setting s = all_tables();
     int64_t before = compared;
     for (int i = 0; i < drawn_cases(120); i++) {
-        simd_conv a = {.batch = 1 + draw(&s, 4),
-                       .groups = 1 + draw(&s, 5),
-                       .in = 1,
-                       .out = 1,
+        bool deep = i % 4 == 0, large = i % 10 == 0;
+        simd_conv a = {.batch = 1 + draw(&s, 3),
+                       .groups = 1 + draw(&s, 4),
+                       .in = 1 + draw(&s, i % 2 ? 1 : 5),
+                       .out = 1 + draw(&s, i % 2 ? 1 : 7),
                        .d = {1, 1, 1, 0, 1, 1},
-                       .h = draw_window(&s, 1 + draw(&s, 9)),
-                       .w = {.kernel = 1 + draw(&s, 9), .stride = 1, .dilation = 1 + draw(&s, 3)}};
-        int64_t span = (a.w.kernel - 1) * a.w.dilation + 1;
-        a.w.size = span + draw(&s, i % 10 ? 40 : 1100);
-        a.w.padding = draw(&s, span + 1);
-        a.w.count = a.w.size + 2 * a.w.padding - span + 1;
-        sizes n = sizes_of(&a);
-        real *x = numbers(&s, n.x), *y = numbers(&s, n.y);
-        bool odd = i % 3 == 0;
-        if (odd)
-            (i % 2 ? x : y)[draw(&s, i % 2 ? n.x : n.y)] = INFINITY;
-        expectation e = expect(&a, 2, x, NULL, y);
-        for (int t = 0; t < s.n_tables; t++)
-            for (int threads = 1; threads <= 3; threads += 2) {
-                simd_conv c = a;
-                real *to = room(e.count);
-                c.x = x;
-                c.y = y;
-                c.to = to;
-                c.threads = threads;
-                floats_of(s.table[t])->depthwise_grad_w(&c);
-                for (int64_t k = 0; k < e.count; k++, compared++)
-                    check_that(isfinite(e.y[k]) ? fabs((wide)to[k] - e.y[k]) <=
-                                                      17 * (wide)EPSILON * (1 + e.size[k])
-                               : isnan(e.y[k]) ? isnan(to[k])
-                                               : (wide)to[k] == e.y[k],
-                               "%s, case %d, element %lld: %.17g, not %.17g", s.table[t]->isa, i,
-                               (long long)k, (double)to[k], (double)e.y[k]);
-                free_room(to, e.count);
-            }
-        free(e.y);
-        free(e.size);
-        free(x);
-        free(y);
+                       .h = draw_window(&s, 1 + draw(&s, 12)),
+                       .w = draw_window(&s, 1 + draw(&s, large ? 900 : 40))};
+        if (deep)
+            a.d = draw_window(&s, 1 + draw(&s, 4));
+        if (i % 5 == 0 && !large)
+            a.h = (simd_window){40, 9, 2, 3, 1, 19};
+        check(&s, a, true, i % 3 == 0);
     }
-    assert_true(compared - before > drawn_cases(10000));
+    const simd_window one = {1, 1, 1, 0, 1, 1}, many = {200, 3, 1, 1, 1, 200};
+    const simd_conv strips = {
+        .batch = 1, .groups = 2, .in = 1, .out = 1, .d = one, .h = many, .w = many};
+    check(&s, strips, true, false);
+    for (int kind = SIMD_CONV_Y; kind <= SIMD_CONV_W; kind++)
+        assert_true(simd_direct_of(&strips, kind).strips > 2);
+    assert_true(compared - before > drawn_cases(100000));
 }
 
 int main(void)
@@ -306,7 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_are_right_at_any_number_of_threads),
         cmocka_unit_test(so_are_large_ones),
-        cmocka_unit_test(depthwise_gradients_are_right),
+        cmocka_unit_test(direct_ones_are_right_too),
         cmocka_unit_test(what_is_not_finite_shows),
         cmocka_unit_test(padding_stays_finite),
     };

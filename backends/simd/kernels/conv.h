@@ -28,10 +28,6 @@ typedef struct simd_conv {
     void *scratch;
 } simd_conv;
 
-/* Of depthwise_grad_w (float/depthwise.c), at most: taps of a kernel, and how far apart those of a
- * row are. */
-enum { SIMD_DEPTHWISE_TAPS = 512, SIMD_DEPTHWISE_REACH = 512 };
-
 /* Some channels and some positions are unfolded at a time: about so many taps and columns.  A
  * gradient of weights is made in up to PIECES sums of examples, which have together at most
  * SIMD_CONV_SUMS numbers, where there are too few channels to share among the threads. */

@@ -494,7 +494,9 @@ typedef struct simd_spans {
     X(conv_grad_x, simd_conv)                                                                      \
     X(conv_grad_w, simd_conv)                                                                      \
     X(cumulate, simd_cumulate)                                                                     \
-    X(depthwise_grad_w, simd_conv)                                                                 \
+    X(direct_forward, simd_conv)                                                                   \
+    X(direct_grad_x, simd_conv)                                                                    \
+    X(direct_grad_w, simd_conv)                                                                    \
     X(dropout, simd_dropout)                                                                       \
     X(elementwise, simd_elementwise)                                                               \
     X(log_softmax, simd_softmax)                                                                   \
