@@ -173,7 +173,8 @@ static int read_lines(lines *l, const char *path)
         is_file ? exit_code(wgi_text_read_all(&text, path, &error)) : read_stream(&text, path);
     if (is_file)
         complain_error(&error);
-    wgi_slice rest = {text.bytes, text.size}, line;
+    size_t mark = wgi_mark_size(text.bytes, text.size);
+    wgi_slice rest = {mark ? text.bytes + mark : text.bytes, text.size - mark}, line;
     while (code == EXIT_OK && has_room && wgi_next_line(&rest, &line))
         has_room = add_line(l, &line);
     free(text.bytes);

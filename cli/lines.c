@@ -64,8 +64,8 @@ static int split(lines *l, size_t max, size_t *n)
     if (!WGI_RESERVE(l->bytes, l->capacity, l->size + 1) || /* a NUL after the last line */
         !WGI_RESERVE(l->line, l->max_lines, count))
         return EXIT_RUN;
-    if (!l->begun && l->size - l->at >= 3 && memcmp(l->bytes + l->at, "\xef\xbb\xbf", 3) == 0)
-        l->at += 3;
+    if (!l->begun)
+        l->at += wgi_mark_size(l->bytes + l->at, l->size - l->at);
     l->begun = true;
     for (*n = 0; *n < count && l->at < l->size;) {
         char *start = l->bytes + l->at, *newline = memchr(start, '\n', l->size - l->at);

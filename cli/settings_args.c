@@ -98,6 +98,16 @@ static bool accepts(const wg_option *o, const char *const *values, size_t n,
     return status == WG_OK;
 }
 
+/* Whether an option that takes numbers is followed by one: perhaps by one that it does not accept,
+ * which is an error then, and no folder. */
+static bool is_number_for(const wg_option *o, const char *word)
+{
+    char *end;
+    bool numbers = o->kind == WG_OPTION_WHOLE || o->kind == WG_OPTION_REAL;
+    strtod(word, &end);
+    return numbers && end != word && !*end;
+}
+
 /* Takes the words after the option in argv that are its values. */
 static void take_values(given_option *g, char *arg, struct argp_state *state)
 {
@@ -112,7 +122,7 @@ static void take_values(given_option *g, char *arg, struct argp_state *state)
         if (o->kind == WG_OPTION_PAIR)
             wanted = !flag && g->n < 2;
         else if (g->n == 0 || (o->kind == WG_OPTION_WORDS && o->max > 1))
-            wanted = !flag && accepts(o, g->values, g->n + 1, state);
+            wanted = !flag && (is_number_for(o, word) || accepts(o, g->values, g->n + 1, state));
         if (!wanted)
             break;
         g->n++;

@@ -139,6 +139,8 @@ wg_status wg_safetensors_open(wg_safetensors **out, const char *path, wg_error *
 {
     wgi_error_clear(error);
     *out = NULL;
+    if (!path)
+        return wgi_error_set(error, WG_EINVAL, "the path is NULL");
     wg_safetensors *f = calloc(1, sizeof *f);
     if (!f)
         return wgi_error_file(error, WG_ENOMEM, path, "no memory to open it");
@@ -392,5 +394,11 @@ wg_status wg_safetensors_write(const char *path, const wg_tensor *tensors, size_
                                const wg_file_note *notes, size_t n_notes, wg_error *error)
 {
     uint64_t digest;
+    wgi_error_clear(error);
+    if (!path || (n_tensors && !tensors) || (n_notes && !notes))
+        return wgi_error_set(error, WG_EINVAL, "the %s NULL",
+                             !path                   ? "path is"
+                             : n_tensors && !tensors ? "list of tensors is"
+                                                     : "list of notes is");
     return wgi_safetensors_write(path, tensors, n_tensors, notes, n_notes, &digest, error);
 }

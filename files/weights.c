@@ -118,6 +118,8 @@ wg_status wgi_notes_load(wg_store *store, const wg_safetensors *f, const char *p
 wg_status wg_store_save(const wg_store *store, const char *path, wg_error *error)
 {
     wgi_error_clear(error);
+    if (!store || !path)
+        return wgi_error_set(error, WG_EINVAL, "the %s is NULL", store ? "path" : "store");
     size_t n;
     wg_tensor *list = list_of(store, &n);
     char *moments = moments_of(store);

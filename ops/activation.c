@@ -62,13 +62,13 @@ wg_value *(wg_leaky_relu)(const char *at, wg_value *x, double slope)
 
 static const wg_attr elu_attrs[] = {WG_ATTR(REAL, wg_elu_attrs, alpha)};
 
-/* alpha exp(x) = y + alpha where x <= 0 */
+/* alpha exp(x) below 0: y + alpha, the same, would cancel. */
 static void grad_elu(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_elu_attrs *a = n->attrs;
-    wg_value *x = n->in[0], *y = n->out[0];
-    dx[0] =
-        wg_where(wg_greater(x, wg_scalar_like(x, 0)), dy[0], wg_mul(dy[0], wg_shift(y, a->alpha)));
+    wg_value *x = n->in[0], *none = wg_scalar_like(x, 0);
+    wg_value *slope = wg_scale(wg_exp(wg_minimum(x, none)), a->alpha);
+    dx[0] = wg_where(wg_greater(x, none), dy[0], wg_mul(dy[0], slope));
 }
 
 static const wg_sample elu_samples[] = {
@@ -84,7 +84,7 @@ const wg_op wg_op_elu = {
     .smoothness = WG_KINKED,
     WG_ATTRS(wg_elu_attrs, elu_attrs),
     .grad = grad_elu,
-    .reads = WG_READS_X | WG_READS_Y,
+    .reads = WG_READS_X,
     WG_SAMPLES(elu_samples),
 };
 

@@ -158,11 +158,18 @@ wg_status wgi_text_read_all(wgi_text *out, const char *path, wg_error *error)
     return status;
 }
 
-wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error)
+size_t wgi_mark_size(const char *text, size_t size)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* U+FEFF */
+    size_t n = sizeof mark - 1;
+    return size >= n && memcmp(text, mark, n) == 0 ? n : 0;
+}
+
+wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error)
+{
     wg_status status = wgi_text_read_all(out, path, error);
-    if (status == WG_OK && out->size >= 3 && memcmp(out->bytes, mark, 3) == 0)
-        memmove(out->bytes, out->bytes + 3, out->size -= 3);
+    size_t mark = status == WG_OK ? wgi_mark_size(out->bytes, out->size) : 0;
+    if (mark)
+        memmove(out->bytes, out->bytes + mark, out->size -= mark);
     return status;
 }

@@ -23,6 +23,9 @@ wg_status wgi_text_read_all(wgi_text *out, const char *path, wg_error *error);
 /* The same without its byte-order mark. */
 wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error);
 
+/* How many bytes of a byte-order mark it begins with: 3 or 0. */
+size_t wgi_mark_size(const char *text, size_t size);
+
 /* Part of a text. */
 typedef struct wgi_slice {
     const char *text;

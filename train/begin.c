@@ -44,6 +44,8 @@ static const char *wrong_option(const wg_trainer_options *o)
                    !known_unit(o->save)
                ? "expected amounts of 0 or more in 'u', 'e' or 't'"
            : o->threads < 0                              ? "threads: expected 0 or more"
+           : o->patience < 0                             ? "patience: expected 0 or more"
+           : o->keep < 0                                 ? "keep: expected 0 or more"
            : o->dtype && !wg_dtype_is_float(o->dtype)    ? "dtype: expected a float"
            : o->reduce.wire && o->reduce.wire != WG_BF16 ? "reduce.wire: expected 0 or WG_BF16"
                                                          : NULL;

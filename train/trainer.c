@@ -361,7 +361,7 @@ wg_status wg_trainer_validate(wg_trainer *t, const wg_metric **metrics, size_t *
 
 double wg_trainer_metric(wg_trainer *t, const char *name)
 {
-    const wg_metric *m = wgi_means_find(&t->validation, name);
+    const wg_metric *m = t && name ? wgi_means_find(&t->validation, name) : NULL;
     return m ? m->value : NAN;
 }
 
@@ -458,6 +458,8 @@ static void note_request(wg_trainer *t)
 
 wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
 {
+    if (!t)
+        return WG_EINVAL;
     wgi_error_clear(&t->error);
     t->stop = stop;
     t->run = t->span.start = wgi_seconds();
@@ -508,6 +510,12 @@ wg_status wgi_trainer_create(wg_trainer **out, const wg_trainer_options *options
 
 wg_status wg_trainer_create(wg_trainer **out, const wg_trainer_options *options, wg_error *error)
 {
+    wgi_error_clear(error);
+    if (out)
+        *out = NULL;
+    if (!out || !options)
+        return wgi_error_set(error, WG_EINVAL, "wg_trainer_create: %s is NULL",
+                             out ? "`options`" : "`out`");
     return wgi_trainer_create(out, options, NULL, error);
 }
 

@@ -22,6 +22,9 @@ static bool open_backend(wgi_planner *p, const wg_backend *b)
     if (!b || b->abi != WG_BACKEND_ABI)
         return wgi_planner_fail(p, WG_EINVAL, "backend %zu is %s", list->count,
                                 b ? "of another version of the interface" : "NULL");
+    if (!b->name || !b->refuses || !b->prepare)
+        return wgi_planner_fail(
+            p, WG_EINVAL, "backend %zu: its table lacks name, refuses or prepare", list->count);
     void *state = NULL;
     const wg_backend_config config = {o->threads, b, has_fixed_parameters(p)};
     wg_status status = b->open ? b->open(&state, &config) : WG_OK;

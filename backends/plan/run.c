@@ -123,7 +123,7 @@ static void describe_source(wg_plan *p, const wg_value *v)
             bad += storage_at(p, w)->nan_at != WG_NONE;
         }
     }
-    if (bad > 1)
+    if (bad > 1 && wgi_is_stored(v->node)) /* not of an input, which may have spoilt a sum */
         snprintf(how_many, sizeof how_many, ", as did %zu of %zu parameters and states", bad,
                  stored);
     bool constant = storage_at(p, v)->kind == WG_STORAGE_CONSTANT;

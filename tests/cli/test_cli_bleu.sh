@@ -24,6 +24,11 @@ code 0 bleu hyp -i hyp --chrf;                                          has_line
 says out "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|"
 code 0 bleu ref1 -i hyp --word-order 2 --blanks;                        says out "chrF2++ = "
 says out "nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:yes|"
+printf '\357\273\277The dog bit the man.\n' >marked
+printf 'The dog bit the man.\n' >plain
+code 0 bleu marked -i plain;                                            says out "BLEU = 100.00"
+cp marked input
+code 0 bleu plain;                                                      says out "BLEU = 100.00"
 printf 'a\0b c d e\n' >nul
 code 0 bleu nul -i nul;                                                 says out "BLEU = 100.00"
 : >empty

@@ -111,6 +111,8 @@ if "$wengert" train --help >out 2>err; then
     has_line err "wengert: --numbers has no effect without the built-in corpus"
     code 0 $one --optimizer sgd --adam-beta2 0.9
     has_line err "wengert: --adam-beta2 has no effect without --optimizer adam or adamw"
+    code 2 train --config small.yml --after 1u --exponential-smoothing 2
+    has_line err "wengert: --exponential-smoothing: expected a number from 0 to 1, got '2'"
     code 0 $one --optimizer sgd --momentum 0.9 --weight-decay 0.1 --valid-freq 1u --numbers 400
     holds "notes" "$(grep -c 'no effect' err)" = 0
 fi

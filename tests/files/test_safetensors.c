@@ -34,6 +34,12 @@ static void files_round_trip(void **state)
     assert_int_equal(wg_safetensors_write(path, NULL, 0, NULL, 0, NULL), WG_OK);
     assert_int_equal(wg_safetensors_open(&f, path, &error), WG_OK);
     assert_int_equal(wg_safetensors_count(f) + wg_safetensors_note_count(f), 0);
+    wg_safetensors *none = f;
+    assert_int_equal(wg_safetensors_open(&none, NULL, &error), WG_EINVAL);
+    assert_null(none);
+    assert_int_equal(wg_safetensors_write(NULL, NULL, 0, NULL, 0, &error), WG_EINVAL);
+    assert_int_equal(wg_safetensors_write(path, NULL, 1, NULL, 0, &error), WG_EINVAL);
+    assert_string_equal(error.text, "the list of tensors is NULL");
     assert_null(wg_safetensors_find(f, "a"));
     assert_null(wg_safetensors_note(f, "step"));
     wg_safetensors_close(f);

@@ -471,9 +471,39 @@ static void bad_operands_are_refused(void **state)
     check_refused("x is i64, must be f32", wg_sigmoid(i));
 }
 
+/* Far below 0, where y + alpha would be a difference of equal numbers */
+static void slope_of_elu_does_not_cancel(void **state)
+{
+    (void)state;
+    const wg_backend_list list = wg_backend_list_built_in();
+    for (size_t b = 0; b < list.count; b++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3)), *y = wg_elu(x, 2), *dx;
+        assert_int_equal(wg_grad(wg_sum(y, WG_ALL_AXES, WG_DROP), &x, 1, &dx), WG_OK);
+        wg_output(dx, "dx");
+        wg_plan *p;
+        assert_int_equal(
+            wg_plan_create(
+                &p, g,
+                &(wg_plan_options){.backends = list.backend + b, .n_backends = 1, .threads = 1}),
+            WG_OK);
+        memcpy(wg_plan_f32(p, x), (const float[]){-16, -20, 3}, 3 * sizeof(float));
+        assert_int_equal(wg_plan_run(p, 0), WG_OK);
+        const float *got = wg_plan_f32(p, dx);
+        for (int i = 0; i < 3; i++) {
+            double slope = i < 2 ? 2 * exp(i ? -20 : -16) : 1;
+            check_that(fabs(got[i] - slope) <= 1e-6 * slope, "%s, element %d: %g, not %g",
+                       list.backend[b]->name, i, (double)got[i], slope);
+        }
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slope_of_elu_does_not_cancel),
         cmocka_unit_test(edge_cases_of_one_operand_and_their_derivatives),
         cmocka_unit_test(second_derivatives_are_finite_far_out),
         cmocka_unit_test(zero_of_abs_and_relu_has_no_sign),

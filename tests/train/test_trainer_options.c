@@ -117,11 +117,32 @@ static void whole_numbers_and_kinds(void **state)
     o.threads = -1;
     refused(&o, "threads: expected 0 or more");
     o = usual();
+    o.patience = -1;
+    refused(&o, "patience: expected 0 or more");
+    o = usual();
+    o.keep = -1;
+    refused(&o, "keep: expected 0 or more");
+    o = usual();
     o.dtype = WG_I32;
     refused(&o, "dtype: expected a float");
     o = usual();
     o.model = NULL;
     refused(&o, "expected `model` or `loss`, and not both");
+}
+
+static void null_is_refused(void **state)
+{
+    (void)state;
+    wg_error error;
+    wg_trainer *t = (wg_trainer *)&error; /* anything */
+    const wg_trainer_options o = usual();
+    assert_int_equal(wg_trainer_create(NULL, &o, &error), WG_EINVAL);
+    assert_non_null(strstr(error.text, "`out` is NULL"));
+    assert_int_equal(wg_trainer_create(&t, NULL, &error), WG_EINVAL);
+    assert_non_null(strstr(error.text, "`options` is NULL"));
+    assert_null(t);
+    assert_int_equal(wg_trainer_run(NULL, NULL), WG_EINVAL);
+    assert_true(isnan(wg_trainer_metric(NULL, "loss")));
 }
 
 /* What would do nothing, or not what it says. */
@@ -276,10 +297,15 @@ static void validation_on_other_fields(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usual_options_are_taken), cmocka_unit_test(numbers_out_of_range),
-        cmocka_unit_test(whole_numbers_and_kinds), cmocka_unit_test(amounts),
-        cmocka_unit_test(options_without_effect),  cmocka_unit_test(examples_that_cannot_be),
-        cmocka_unit_test(sources_that_cannot_be),  cmocka_unit_test(validation_on_other_fields),
+        cmocka_unit_test(usual_options_are_taken),
+        cmocka_unit_test(numbers_out_of_range),
+        cmocka_unit_test(whole_numbers_and_kinds),
+        cmocka_unit_test(null_is_refused),
+        cmocka_unit_test(amounts),
+        cmocka_unit_test(options_without_effect),
+        cmocka_unit_test(examples_that_cannot_be),
+        cmocka_unit_test(sources_that_cannot_be),
+        cmocka_unit_test(validation_on_other_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

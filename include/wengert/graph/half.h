@@ -47,7 +47,7 @@ static inline float wg_f16_to_f32(uint16_t h)
     uint32_t special = moved | 0x7f800000 | (moved > exponents ? 0x400000 : 0);
     float x;
     memcpy(&x, &above, sizeof x);
-    x -= 0x1p-14f;
+    x -= 6.103515625e-5f;
     memcpy(&below, &x, sizeof below);
     uint32_t bits = sign | (exponent == exponents ? special : exponent ? normal : below);
     memcpy(&x, &bits, sizeof x);
