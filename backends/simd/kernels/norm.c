@@ -26,6 +26,7 @@
 #include "backends/simd/kernels/lanes.h"
 #include "backends/simd/kernels/mask.h"
 #include "backends/simd/kernels/stream.h"
+#include "backends/simd/kernels/tail.h"
 #include "backends/simd/kernels/team.h"
 
 #include <math.h>
@@ -52,6 +53,31 @@ static moments moments_of_few(const float *restrict x, int64_t n, float shift)
     return m;
 }
 
+/* Numbers from `whole` on: a vector or two, whose last may be made of the row's last numbers. */
+SIMD_INLINE void add_end(const float *restrict x, int64_t n, int64_t whole, float shift,
+                         float *restrict sum, float *restrict squares)
+{
+    float tail[SIMD_TAIL];
+    if (n - whole >= SIMD_TAIL) {
+#pragma omp simd
+        for (int l = 0; l < SIMD_TAIL; l++) {
+            float d = x[whole + l] - shift;
+            sum[l] += d;
+            squares[l] += d * d;
+        }
+        whole += SIMD_TAIL;
+    }
+    if (whole == n)
+        return;
+    simd_tail_of(x, n, shift, tail); /* whose d is 0 */
+#pragma omp simd
+    for (int l = 0; l < SIMD_TAIL; l++) {
+        float d = tail[l] - shift;
+        sum[l] += d;
+        squares[l] += d * d;
+    }
+}
+
 static moments moments_of(const float *restrict x, int64_t n, float shift)
 {
     if (n < FEW)
@@ -65,11 +91,7 @@ static moments moments_of(const float *restrict x, int64_t n, float shift)
             sum[l] += d;
             squares[l] += d * d;
         }
-    for (int64_t i = whole; i < n; i++) {
-        float d = x[i] - shift;
-        sum[i - whole] += d;
-        squares[i - whole] += d * d;
-    }
+    add_end(x, n, whole, shift, sum, squares);
     return (moments){simd_folded(sum), simd_folded(squares)};
 }
 
@@ -83,8 +105,8 @@ static double sum_of(const float *restrict x, int64_t n)
 #pragma omp simd
         for (int l = 0; l < SIMD_SUM_LANES; l++)
             sum[l] += x[i + l];
-    for (int64_t i = whole; i < n; i++)
-        sum[i - whole] += x[i];
+    float squares[SIMD_SUM_LANES] = {0}; /* nobody reads them */
+    add_end(x, n, whole, 0, sum, squares);
     return simd_folded(sum);
 }
 
@@ -100,21 +122,30 @@ typedef struct row_state {
     float mean, rest, rstd;
 } row_state;
 
-static void normalize(const simd_norm *a, const row_state *r)
+/* scaled, shifted: by gain, by bias; constants where this is called */
+SIMD_INLINE void normalize_with(const simd_norm *a, const row_state *r, bool scaled, bool shifted)
 {
-    const float *restrict x = r->x, *gain = a->gain, *bias = a->bias;
+    const float *restrict x = r->x, *restrict gain = a->gain, *restrict bias = a->bias;
     float *restrict y = r->y, mean = r->mean, rest = r->rest, rstd = r->rstd;
     int64_t width = a->width;
-    if (gain && bias) {
 #pragma omp simd
-        for (int64_t i = 0; i < width; i++)
-            y[i] = (x[i] - mean - rest) * rstd * gain[i] + bias[i];
-        return;
-    }
     for (int64_t i = 0; i < width; i++) {
         float h = (x[i] - mean - rest) * rstd;
-        y[i] = (gain ? h * gain[i] : h) + (bias ? bias[i] : 0);
+        h = scaled ? h * gain[i] : h;
+        y[i] = shifted ? h + bias[i] : h;
     }
+}
+
+static void normalize(const simd_norm *a, const row_state *r)
+{
+    if (a->gain && a->bias)
+        normalize_with(a, r, true, true);
+    else if (a->gain)
+        normalize_with(a, r, true, false);
+    else if (a->bias)
+        normalize_with(a, r, false, true);
+    else
+        normalize_with(a, r, false, false);
 }
 
 /* `n` rows from `row` on, at most TOGETHER, whose results y lie one after the other, as do the sums

@@ -1,6 +1,7 @@
 /* Softmax and log-softmax of dense rows, or of columns of planes.  -inf gives exactly 0; a row of
  * -inf alone gives zeros (log: -inf). */
 #include "backends/simd/kernels/functions.h"
+#include "backends/simd/kernels/tail.h"
 #include "backends/simd/kernels/team.h"
 
 #include <tgmath.h>
@@ -14,8 +15,6 @@ SIMD_INLINE real top_of(const real *x, int64_t n)
         top = x[i] > top ? x[i] : top;
     return top;
 }
-
-enum { VECTOR = 16 };
 
 /* The sum of exp(x - top), and those themselves in y unless it is NULL. */
 SIMD_INLINE real exps_of(const real *x, real *y, int64_t n, real top)
@@ -31,41 +30,57 @@ SIMD_INLINE real exps_of(const real *x, real *y, int64_t n, real top)
     return sum;
 }
 
-/* The same of a row: what is left of it at the end is filled up with -inf, which adds 0; number by
- * number it would take as long as some hundred. */
-SIMD_INLINE real exps_of_row(const real *x, real *y, int64_t n, real top)
+/* A row: whole vectors, and its end, filled up with -inf. */
+typedef struct row {
+    int64_t whole;
+    real top, tail[SIMD_TAIL];
+} row;
+
+SIMD_INLINE row row_of(const real *x, int64_t n)
 {
-    int64_t whole = n / VECTOR * VECTOR, rest = n - whole;
-    real sum = y ? exps_of(x, y, whole, top) : exps_of(x, NULL, whole, top), tail[VECTOR];
-    if (rest == 0)
-        return sum;
-    for (int64_t i = 0; i < VECTOR; i++)
-        tail[i] = i < rest ? x[whole + i] : -INFINITY;
-    sum += exps_of(tail, tail, VECTOR, top);
-    if (y)
-        memcpy(y + whole, tail, (size_t)rest * sizeof *y);
-    return sum;
+    row r = {.whole = n / SIMD_TAIL * SIMD_TAIL};
+    r.top = top_of(x, r.whole);
+    if (r.whole < n) {
+        simd_tail_of(x, n, -INFINITY, r.tail);
+        real last = top_of(r.tail, SIMD_TAIL);
+        r.top = last > r.top ? last : r.top;
+    }
+    r.top = r.top == -INFINITY ? 0 : r.top;
+    return r;
 }
 
 SIMD_INLINE void softmax_of(const real *x, real *y, int64_t n)
 {
-    real top = top_of(x, n);
-    top = top == -INFINITY ? 0 : top;
-    real sum = exps_of_row(x, y, n, top), inverse = sum != 0 ? 1 / sum : 0;
+    row r = row_of(x, n);
+    real sum = exps_of(x, y, r.whole, r.top);
+    if (r.whole < n)
+        sum += exps_of(r.tail, r.tail, SIMD_TAIL, r.top);
+    real inverse = sum != 0 ? 1 / sum : 0;
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < r.whole; i++)
         y[i] *= inverse;
+    if (r.whole == n)
+        return;
+    for (int l = 0; l < SIMD_TAIL; l++)
+        r.tail[l] *= inverse;
+    simd_put_tail(r.tail, y, n);
 }
 
 SIMD_INLINE void log_softmax_of(const real *x, real *y, int64_t n)
 {
-    real top = top_of(x, n);
-    top = top == -INFINITY ? 0 : top;
-    real sum = exps_of_row(x, NULL, n, top);
+    row r = row_of(x, n);
+    real sum = exps_of(x, NULL, r.whole, r.top);
+    if (r.whole < n)
+        sum += exps_of(r.tail, NULL, SIMD_TAIL, r.top);
     real shift = sum != 0 ? log(sum) : 0; /* all -inf: x itself */
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++)
-        y[i] = x[i] - top - shift; /* in this order: top may be too large to add to */
+    for (int64_t i = 0; i < r.whole; i++)
+        y[i] = x[i] - r.top - shift; /* in this order: top may be too large to add to */
+    if (r.whole == n)
+        return;
+    for (int l = 0; l < SIMD_TAIL; l++)
+        r.tail[l] = r.tail[l] - r.top - shift;
+    simd_put_tail(r.tail, y, n);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
