@@ -105,6 +105,9 @@ static const char *better_by_own_kernels(const od_backend *b, const product *p, 
     if (rank > 2 && p->y.shape.dim[rank - 2] <= TINY && p->y.shape.dim[rank - 1] <= TINY &&
         p->x.shape.dim[p->x.shape.rank - (p->transpose_x ? 2 : 1)] <= TINY)
         return "tiny matrices";
+    int64_t terms = p->x.shape.dim[p->x.shape.rank - (p->transpose_x ? 2 : 1)];
+    if (rank > 2 && (terms == 1 || p->y.shape.dim[rank - 2] * p->y.shape.dim[rank - 1] == 1))
+        return "products of vectors";
     if (p->w.shape.rank != 2 || rank != 2)
         return NULL;
     int64_t m = p->y.shape.dim[0], n = p->y.shape.dim[1],

@@ -231,10 +231,13 @@ static int64_t next_matrix(const wg_value *v, bool all)
     return (all ? wg_value_count(v) > size : last_dim(v, 2) > 1) ? size : 0;
 }
 
-/* Of a matmul.  The rows of one long matrix count as matrices of ROWS rows. */
-static tiny_products tiny_of(const wg_node *n)
+enum { MANY = 8 };
+
+/* The matrices of a matmul, tiny or not.  The rows of one long matrix count as matrices of ROWS
+ * rows. */
+static tiny_products matrices_of(const wg_node *n)
 {
-    enum { ROWS = 8, MANY = 8, MOST = 1 << 9 /* multiplications */ };
+    enum { ROWS = 8 };
     const wg_matmul_attrs *attrs = n->attrs;
     const wg_value *x = n->in[0], *w = n->in[1];
     products a = products_of(n, attrs->transpose_a, attrs->transpose_b);
@@ -252,15 +255,42 @@ static tiny_products tiny_of(const wg_node *n)
                    .b_step = p->tb ? 1 : p->ldb,
                    .b_column = p->tb ? p->ldb : 1};
     t.a_next = rows ? ROWS * t.a_row : next_matrix(x, all);
-    bool tiny = t.m <= SIMD_TINY && t.n <= SIMD_TINY && t.k <= SIMD_TINY && t.m * t.n * t.k <= MOST;
     bool many = (rows ? t.count : a.batches) >= MANY;
-    return (tiny_products){.one = t, .runs = tiny && many ? a.batches / run : 0};
+    return (tiny_products){.one = t, .runs = many ? a.batches / run : 0};
+}
+
+static tiny_products tiny_of(const wg_node *n)
+{
+    enum { MOST = 1 << 9 /* multiplications */ };
+    tiny_products p = matrices_of(n);
+    const simd_tiny *t = &p.one;
+    if (t->m > SIMD_TINY || t->n > SIMD_TINY || t->k > SIMD_TINY || t->m * t->n * t->k > MOST)
+        p.runs = 0;
+    return p;
+}
+
+/* Batches of products of two vectors, a row and a column, or a column and a row */
+static tiny_products vectors_of(const wg_node *n)
+{
+    enum { MOST = 1 << 13 /* multiplications */ };
+    tiny_products p = matrices_of(n);
+    const simd_tiny *t = &p.one;
+    bool batches = n->out[0]->shape.rank > 2, vectors = t->k == 1 || (t->m == 1 && t->n == 1);
+    if (!batches || !vectors || t->m * t->n * t->k > MOST)
+        p.runs = 0;
+    return p;
 }
 
 static const char *refuses_tiny(const wg_node *n)
 {
     const char *why = wgi_simd_refuses_empty_floats(n);
     return why ? why : tiny_of(n).runs ? NULL : "not many tiny matrices";
+}
+
+static const char *refuses_vectors(const wg_node *n)
+{
+    const char *why = wgi_simd_refuses_empty_floats(n);
+    return why ? why : vectors_of(n).runs ? NULL : "not many products of vectors";
 }
 
 /* The last rows of a long matrix, fewer than those of t, behind what it has done */
@@ -275,29 +305,40 @@ static simd_tiny rest_of(const wg_value *y, const simd_tiny *t)
     return rest;
 }
 
-static void run_tiny(wg_call *c)
+static void run_matrices(wg_call *c, const tiny_products *all, void (*tiny)(const simd_tiny *))
 {
     enum { SMALL = 1 << 15 }; /* multiplications */
     const wg_value *x = c->node->in[0], *w = c->node->in[1], *y = c->node->out[0];
-    void (*tiny)(const simd_tiny *) = simd_floats(c)->tiny;
-    tiny_products all = tiny_of(c->node);
-    simd_tiny t = all.one;
+    simd_tiny t = all->one;
     int64_t bytes = (int64_t)wg_dtype_size(y->dtype);
     t.threads = t.count * t.m * t.n * t.k < SMALL ? 1 : c->threads;
-    for (int64_t run = 0; run < all.runs; run++) {
+    for (int64_t run = 0; run < all->runs; run++) {
         t.a = (const char *)c->in[0] + matrix_of(x, y, run * t.count) * bytes;
         t.b = (const char *)c->in[1] + matrix_of(w, y, run * t.count) * bytes;
         t.c = (char *)c->out[0] + run * t.count * t.m * t.n * bytes;
         tiny(&t);
     }
-    if (all.runs == 1) {
+    if (all->runs == 1) {
         simd_tiny rest = rest_of(y, &t);
         tiny(&rest);
     }
 }
 
+static void run_tiny(wg_call *c)
+{
+    const tiny_products all = tiny_of(c->node);
+    run_matrices(c, &all, simd_floats(c)->tiny);
+}
+
+static void run_vectors(wg_call *c)
+{
+    const tiny_products all = vectors_of(c->node);
+    run_matrices(c, &all, simd_floats(c)->vectors);
+}
+
 const simd_kernel wgi_simd_product[] = {
     {&wg_op_matmul, "tiny products", refuses_tiny, NULL, run_tiny},
+    {&wg_op_matmul, "products of vectors", refuses_vectors, NULL, run_vectors},
     {&wg_op_matmul, "packed product", refuses, scratch, run},
     {&wg_op_matmul_add, "packed product", refuses, scratch, run},
     {&wg_op_linear, "packed product", refuses, scratch, run},

@@ -136,6 +136,27 @@ static void rows_of_one_matrix(void **state)
     assert_true(compared > 200000);
 }
 
+/* A row and a column, and a column and a row; vectors that repeat, too. */
+static void products_of_vectors(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 1, 17}, {1, 1, 100}, {1, 1, 4097}, {40, 1, 1},
+                                       {1, 33, 1}, {17, 3, 1},  {3, 100, 1},  {90, 90, 1}};
+    const char *kernel = "products of vectors";
+    int64_t compared = 0;
+    for (int i = 0; i < WG_COUNT(sizes); i++)
+        for (int transposes = 0; transposes < 4; transposes++) {
+            int64_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
+            compared += check((i + transposes) % 2 ? WG_F32 : WG_F64,
+                              matrices(11, m, k, transposes & WG_TN),
+                              matrices(11, k, n, transposes & WG_NT), transposes, kernel);
+        }
+    for (int d = 0; d < 2; d++)
+        compared += check(d ? WG_F64 : WG_F32, (wg_shape){4, {3, 1, 1, 50}},
+                          (wg_shape){4, {1, 7, 50, 1}}, WG_NN, kernel);
+    assert_true(compared > 300000);
+}
+
 static void few_are_left(void **state)
 {
     (void)state;
@@ -201,11 +222,9 @@ static void all_stays_within_its_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_sizes),
-        cmocka_unit_test(matrices_repeat),
-        cmocka_unit_test(rows_of_one_matrix),
-        cmocka_unit_test(few_are_left),
-        cmocka_unit_test(all_stays_within_its_memory),
+        cmocka_unit_test(all_sizes),          cmocka_unit_test(matrices_repeat),
+        cmocka_unit_test(rows_of_one_matrix), cmocka_unit_test(products_of_vectors),
+        cmocka_unit_test(few_are_left),       cmocka_unit_test(all_stays_within_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
