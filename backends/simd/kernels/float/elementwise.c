@@ -339,6 +339,37 @@ static void run_alike(const simd_elementwise *a, int64_t piece)
     }
 }
 
+/* Short rows, of which a call for each would take longer than its arithmetic: both operands are
+ * spread out, some rows of them, as if nothing were broadcast. */
+enum { SHORT = 16 };
+
+static void spread(const real *x, int64_t step, int64_t n, real *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = x[i * step];
+}
+
+static void run_short_rows(const simd_elementwise *a, int64_t task)
+{
+    const wgi_rows *r = a->rows;
+    const real *x = a->x, *dy = a->dy;
+    real u[STRIP], v[STRIP], *y = a->y;
+    int64_t n = 0, from = 0;
+    for (wgi_cursor k = wgi_cursor_at(r, task); k.left > 0; wgi_cursor_next(r, &k)) {
+        if (n == 0)
+            from = k.out;
+        spread(x + k.at[0], r->step[0], k.size, u + n);
+        spread(dy + k.at[1], r->step[1], k.size, v + n);
+        n += k.size;
+        if (n + SHORT > STRIP) {
+            loops[a->f][ALIKE](u, v, y + from, n);
+            n = 0;
+        }
+    }
+    if (n)
+        loops[a->f][ALIKE](u, v, y + from, n);
+}
+
 static void run_broadcast(const simd_elementwise *a, int64_t task)
 {
     const wgi_rows *r = a->rows;
@@ -352,10 +383,12 @@ static void run_broadcast(const simd_elementwise *a, int64_t task)
 static void run_task(const void *args, int64_t i)
 {
     const simd_elementwise *a = args;
-    if (a->rows)
-        run_broadcast(a, i);
-    else
+    if (!a->rows)
         run_alike(a, i);
+    else if (a->rows->size < SHORT && loops[a->f][ALIKE])
+        run_short_rows(a, i);
+    else
+        run_broadcast(a, i);
 }
 
 void SIMD(elementwise)(const simd_elementwise *a)

@@ -59,12 +59,45 @@ SIMD_INLINE void fold_rows(const real *x, int64_t step, int64_t rows, int64_t co
             sum[j] = joined(t, sum[j], x[j], centre[j]);
 }
 
+/* Rows of fewer columns than NARROW: as many as fit are one row of COLUMNS at most, a power of two
+ * of them, so that vectors are whole. */
+enum { NARROW = 8 };
+
+static int64_t side_by_side(int64_t inner)
+{
+    int64_t rows = 1;
+    while (2 * rows * inner <= COLUMNS)
+        rows *= 2;
+    return rows;
+}
+
+SIMD_INLINE void fold_narrow(const simd_reduce_axes *a, const real *x, term t, const double *centre,
+                             double *sum)
+{
+    int64_t side = side_by_side(a->inner), wide = side * a->inner, rows = a->middle / side;
+    double centres[COLUMNS];
+    for (int64_t k = 0; k < wide; k++)
+        centres[k] = centre[k % a->inner];
+    for (int64_t i = 0; i < rows; i += ROWS) {
+        double some[COLUMNS] = {0};
+        fold_rows(x + i * wide, wide, simd_smaller(ROWS, rows - i), wide, t, centres, some);
+        for (int64_t k = 0; k < wide; k += a->inner)
+            for (int64_t j = 0; j < a->inner; j++)
+                sum[j] += some[k + j];
+    }
+    fold_rows(x + rows * wide, a->inner, a->middle - rows * side, a->inner, t, centre, sum);
+}
+
 /* Sums in blocks of rows: equal numbers are rounded alike each time, which adds up. */
 SIMD_INLINE void fold_columns(const simd_reduce_axes *a, const real *x, int64_t count, term t,
                               const double *centre, double *sum)
 {
     if (t == FACTOR) {
         fold_rows(x, a->inner, a->middle, count, t, centre, sum);
+        return;
+    }
+    if (a->inner < NARROW) {
+        fold_narrow(a, x, t, centre, sum);
         return;
     }
     for (int64_t i = 0; i < a->middle; i += ROWS) {
@@ -76,16 +109,40 @@ SIMD_INLINE void fold_columns(const simd_reduce_axes *a, const real *x, int64_t 
     }
 }
 
+SIMD_INLINE void best_of_rows(const real *x, int64_t step, int64_t rows, int64_t count, real sign,
+                              real *best)
+{
+    for (int64_t i = 0; i < rows; i++, x += step)
+#pragma omp simd
+        for (int64_t j = 0; j < count; j++)
+            best[j] = is_better(sign * x[j], best[j]) ? sign * x[j] : best[j];
+}
+
+static void best_of_narrow(const simd_reduce_axes *a, const real *x, real sign, real *y)
+{
+    real best[COLUMNS];
+    int64_t side = side_by_side(a->inner), wide = side * a->inner, rows = a->middle / side;
+    for (int64_t j = 0; j < wide; j++)
+        best[j] = -INFINITY;
+    best_of_rows(x, wide, rows, wide, sign, best);
+    best_of_rows(x + rows * wide, a->inner, a->middle - rows * side, a->inner, sign, best);
+    for (int64_t k = a->inner; k < wide; k += a->inner)
+        best_of_rows(best + k, 0, 1, a->inner, 1, best);
+    for (int64_t j = 0; j < a->inner; j++)
+        y[j] = sign * best[j];
+}
+
 SIMD_INLINE void best_of_columns(const simd_reduce_axes *a, const real *x, int64_t count, real sign,
                                  real *y)
 {
     real best[COLUMNS];
+    if (a->inner < NARROW) {
+        best_of_narrow(a, x, sign, y);
+        return;
+    }
     for (int64_t j = 0; j < count; j++)
         best[j] = -INFINITY;
-    for (int64_t i = 0; i < a->middle; i++, x += a->inner)
-#pragma omp simd
-        for (int64_t j = 0; j < count; j++)
-            best[j] = is_better(sign * x[j], best[j]) ? sign * x[j] : best[j];
+    best_of_rows(x, a->inner, a->middle, count, sign, best);
     for (int64_t j = 0; j < count; j++)
         y[j] = sign * best[j];
 }
