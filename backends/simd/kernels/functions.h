@@ -61,12 +61,18 @@ static inline real simd_acos(real x)
     return above ? far : (real)1.5707963267948966 - copysign(arc, x);
 }
 
-/* The angle of the point (x, y), by the arctangent of the smaller over the larger coordinate. */
+/* The angle of the point (x, y), by the arctangent of the smaller over the larger coordinate: of
+ * two infinite ones, as of equal ones, and 0 for 0 over 0.  (Their quotient chosen afterwards would
+ * be a division on a condition, which compilers do not vectorise.) */
 static inline real simd_atan2(real y, real x)
 {
-    real u = fabs(y), v = fabs(x), large = u > v ? u : v, small = u > v ? v : u;
-    real ratio = small == large ? (real)(large != 0) : small / large; /* 0 / 0, inf / inf too */
-    real arc = simd_atan(ratio);
+    real u = fabs(y), v = fabs(x);
+    bool far = (u == (real)INFINITY) & (v == (real)INFINITY);
+    u = far ? 1 : u;
+    v = far ? 1 : v;
+    real large = u > v ? u : v, small = u > v ? v : u;
+    large = large == 0 ? 1 : large;
+    real arc = simd_atan(small / large);
     arc = u > v ? (real)1.5707963267948966 - arc : arc;
     arc = copysign((real)1, x) < 0 ? (real)3.1415926535897932 - arc : arc;
     return copysign(arc, y);

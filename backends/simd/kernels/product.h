@@ -33,8 +33,8 @@ typedef struct simd_product {
 
 /* See tiny.c and vectors.c.  C[i] = A[i] B[i] for `count` matrices, [m, k] and [k, n]: for `tiny`
  * none of the sizes is above SIMD_TINY, for `vectors` k is 1, or m and n are.  From one matrix to
- * the next it is a_next and b_next numbers (0: they have the same B); number (i, q) of A lies at a[i
- * a_row + q a_step], (q, j) of B at b[q b_step + j b_column], where one of the two is 1.  C is
+ * the next it is a_next and b_next numbers (0: they have the same B); number (i, q) of A lies at
+ * a[i a_row + q a_step], (q, j) of B at b[q b_step + j b_column], where one of the two is 1.  C is
  * dense, and overlaps nothing else. */
 enum { SIMD_TINY = 16 };
 typedef struct simd_tiny {

@@ -1,5 +1,5 @@
-/* Products of many pairs of vectors, whose numbers lie side by side: of a row and a column, their dot
- * product, and of a column and a row, all products of their numbers. */
+/* Products of many pairs of vectors, whose numbers lie side by side: of a row and a column, their
+ * dot product, and of a column and a row, all products of their numbers. */
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/product.h"
 #include "backends/simd/kernels/team.h"
