@@ -195,9 +195,26 @@ static void images_of_bytes_are_normalised_by_the_graph(void **state)
     wg_graph_free(g);
 }
 
+/* Beyond 2^53, where double has no odd numbers */
+static void i64_counts_exactly(void **state)
+{
+    (void)state;
+    const int64_t first = ((int64_t)1 << 53) - 1;
+    wg_graph *g = wg_graph_new();
+    wg_value *y = wg_output(wg_iota(g, WG_I64, WG_SHAPE(4), 0, (double)first, 1), "y");
+    wg_plan *p = plan_of(g, NULL);
+    run(p, 0);
+    const int64_t *got = wg_plan_data(p, y);
+    for (int i = 0; i < 4; i++)
+        check_that(got[i] == first + i, "number %d is %lld", i, (long long)got[i]);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(i64_counts_exactly),
         cmocka_unit_test(every_dtype_becomes_every_other),
         cmocka_unit_test(limits_of_i64_are_exact),
         cmocka_unit_test(bytes_are_cast_before_they_are_added),
