@@ -339,14 +339,22 @@ static void run_alike(const simd_elementwise *a, int64_t piece)
     }
 }
 
-/* Short rows, of which a call for each would take longer than its arithmetic: both operands are
- * spread out, some rows of them, as if nothing were broadcast. */
+/* Short rows, of which a call for each would take longer than its arithmetic, unless that is one
+ * operation: both operands are spread out, some rows of them, as if nothing were broadcast. */
 enum { SHORT = 16 };
+
+static bool has_short_rows(const simd_elementwise *a)
+{
+    bool single = a->f == SIMD_ADD || a->f == SIMD_SUB || a->f == SIMD_MUL || a->f == SIMD_DIV;
+    return a->rows->size < SHORT && !single && loops[a->f][ALIKE];
+}
 
 static void spread(const real *x, int64_t step, int64_t n, real *to)
 {
-    for (int64_t i = 0; i < n; i++)
-        to[i] = x[i * step];
+    for (int64_t i = 0; step && i < n; i++)
+        to[i] = x[i];
+    for (int64_t i = 0; !step && i < n; i++)
+        to[i] = *x;
 }
 
 static void run_short_rows(const simd_elementwise *a, int64_t task)
@@ -385,7 +393,7 @@ static void run_task(const void *args, int64_t i)
     const simd_elementwise *a = args;
     if (!a->rows)
         run_alike(a, i);
-    else if (a->rows->size < SHORT && loops[a->f][ALIKE])
+    else if (has_short_rows(a))
         run_short_rows(a, i);
     else
         run_broadcast(a, i);
