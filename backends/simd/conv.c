@@ -68,6 +68,8 @@ static const char *refuses_direct(const wg_node *n)
     if (why || wg_value_count(n->out[0]) == 0)
         return why ? why : "an empty result";
     simd_conv a = conv_of(n, 1);
+    if (simd_direct_size(&a, roles_of(n)->kind) > 0x1p40)
+        return "too much padding";
     simd_direct p = simd_direct_of(&a, roles_of(n)->kind);
     if (p.taps == 1)
         return "a product";

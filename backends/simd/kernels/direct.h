@@ -46,6 +46,18 @@ static inline simd_direct_axis simd_direct_axis_of(const simd_window *w, simd_co
                                   back ? (w->size - 1 + w->padding) / w->stride + 1 : w->count};
 }
 
+/* All that a channel would take, packed: more than an integer holds where the padding is huge. */
+static inline double simd_direct_size(const simd_conv *a, simd_conv_kind kind)
+{
+    const simd_window *w[SIMD_AXES] = {&a->d, &a->h, &a->w};
+    double size = 1;
+    for (int k = 0; k < SIMD_AXES; k++) {
+        simd_direct_axis x = simd_direct_axis_of(w[k], kind);
+        size *= ((double)x.count + (double)x.reach) * (double)x.phases;
+    }
+    return size;
+}
+
 static inline int64_t simd_direct_packed(const simd_direct *p, int64_t strip, int64_t *part)
 {
     int64_t size = 1, plane = 1;
