@@ -102,10 +102,10 @@ static const char *better_by_own_kernels(const od_backend *b, const product *p, 
         TINY = 8
     };
     int rank = p->y.shape.rank;
-    if (rank > 2 && p->y.shape.dim[rank - 2] <= TINY && p->y.shape.dim[rank - 1] <= TINY &&
-        p->x.shape.dim[p->x.shape.rank - (p->transpose_x ? 2 : 1)] <= TINY)
-        return "tiny matrices";
     int64_t terms = p->x.shape.dim[p->x.shape.rank - (p->transpose_x ? 2 : 1)];
+    if (rank > 2 && p->y.shape.dim[rank - 2] <= TINY && p->y.shape.dim[rank - 1] <= TINY &&
+        terms <= TINY)
+        return "tiny matrices";
     if (rank > 2 && (terms == 1 || p->y.shape.dim[rank - 2] * p->y.shape.dim[rank - 1] == 1))
         return "products of vectors";
     if (p->w.shape.rank != 2 || rank != 2)

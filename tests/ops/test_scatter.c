@@ -1,4 +1,5 @@
 /* scatter, scatter_max and scatter_min: what repeated ids do, gradients, dtypes. */
+#include "tests/plans.h"
 #include "tests/trial.h"
 #include "wengert/autograd/grad.h"
 
@@ -152,12 +153,92 @@ static void bools_and_bytes_are_replaced_too(void **state)
     }
 }
 
+/* ---- rows in several parts ------------------------------------------------------------------- */
+
+/* Where element i of shape s lies in a tensor of shape `of`, with `id` along the axis if it is not
+ * negative. */
+static int64_t place_in(const wg_shape *s, int64_t i, const wg_shape *of, int axis, int64_t id)
+{
+    int64_t at = 0, pitch = 1;
+    for (int k = s->rank - 1; k >= 0; k--) {
+        int64_t index = i % s->dim[k];
+        at += (k == axis && id >= 0 ? id : index) * pitch;
+        pitch *= of->dim[k];
+        i /= s->dim[k];
+    }
+    return at;
+}
+
+/* Whole numbers, so that sums are exact in any order.  Returns how many were compared. */
+static int64_t check_large(wg_shape of_x, wg_shape of_ids, wg_shape of_src, int axis, int threads)
+{
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, of_x), *ids = wg_input(g, "ids", WG_I32, of_ids);
+    wg_value *src = wg_input(g, "src", WG_F32, of_src);
+    wg_value *taken = wg_output(wg_gather(x, ids, axis), "taken");
+    wg_value *sums = wg_output(wg_scatter_add(x, ids, src, axis), "sums");
+    wg_value *last = wg_output(wg_scatter(x, ids, src, axis), "last");
+    wg_plan *p = plan_of(g, &(wg_plan_options){.reference = true, .threads = threads});
+    int64_t n = wg_value_count(x), count = wg_value_count(ids);
+    float *of = wg_plan_data(p, x), *from = wg_plan_data(p, src);
+    int32_t *id = wg_plan_data(p, ids);
+    for (int64_t i = 0; i < n; i++)
+        of[i] = (float)(i % 1009);
+    for (int64_t i = 0; i < wg_value_count(src); i++)
+        from[i] = (float)(i % 997 + 2000);
+    for (int64_t i = 0; i < count; i++)
+        id[i] = (int32_t)(i * 7919 % 104729 % of_x.dim[axis]);
+    run(p, 0);
+    float *sum = malloc((size_t)n * sizeof *sum), *end = malloc((size_t)n * sizeof *end);
+    assert_true(sum && end);
+    memcpy(sum, of, (size_t)n * sizeof *sum);
+    memcpy(end, of, (size_t)n * sizeof *end);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = place_in(&of_ids, i, &of_x, axis, id[i]);
+        float given = from[place_in(&of_ids, i, &of_src, axis, -1)];
+        check_that(((const float *)wg_plan_data(p, taken))[i] == of[at], "gather: %lld",
+                   (long long)i);
+        sum[at] += given;
+        end[at] = given;
+    }
+    assert_memory_equal(wg_plan_data(p, sums), sum, (size_t)n * sizeof *sum);
+    assert_memory_equal(wg_plan_data(p, last), end, (size_t)n * sizeof *end);
+    free(sum);
+    free(end);
+    wg_plan_free(p);
+    wg_graph_free(g);
+    return count + 2 * n;
+}
+
+static void long_rows_and_many_are_right(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_shape x, ids, src;
+        int axis;
+    } cases[] = {
+        {{2, {7, 700}}, {2, {5, 600}}, {2, {6, 640}}, 0},
+        {{2, {200, 9}}, {2, {150, 5}}, {2, {151, 6}}, 1},
+        {{3, {3, 6, 300}}, {3, {2, 40, 290}}, {3, {2, 41, 300}}, 1},
+        {{3, {70, 3, 11}}, {3, {70, 3, 30}}, {3, {70, 3, 30}}, 2},
+        {{2, {9000, 7}}, {2, {9000, 1}}, {2, {9000, 1}}, 1},
+        {{3, {40, 300, 5}}, {3, {40, 300, 1}}, {3, {41, 301, 2}}, 2},
+        {{1, {50000}}, {1, {70000}}, {1, {70001}}, 0},
+    };
+    int64_t compared = 0;
+    for (int i = 0; i < WG_COUNT(cases); i++)
+        for (int threads = 1; threads <= 3; threads += 2)
+            compared += check_large(cases[i].x, cases[i].ids, cases[i].src, cases[i].axis, threads);
+    assert_true(compared > 500000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scatters_are_their_definitions),
         cmocka_unit_test(gradients_go_to_the_winners),
         cmocka_unit_test(nan_wins),
+        cmocka_unit_test(long_rows_and_many_are_right),
         cmocka_unit_test(bools_and_bytes_are_replaced_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,24 +53,24 @@ static room room_of(const simd_direct *p, int me)
 /* Outputs of a strip along each axis: where they begin, and how many */
 typedef struct strip {
     int64_t first[SIMD_AXES], count[SIMD_AXES];
-    int64_t row, plane, phase; /* numbers from one to the next of what is packed */
+    int64_t length[SIMD_AXES]; /* of a phase of what is packed */
+    int64_t row, plane, phase; /* numbers from one to the next of it */
 } strip;
 
 static strip strip_of(const simd_direct *p, int64_t i)
 {
     strip s = {.first = {0}};
-    int64_t length[SIMD_AXES];
     for (int k = 0; k < SIMD_AXES; k++) {
         s.count[k] = p->axis[k].count;
         if (k == p->along) {
             s.first[k] = i * p->strip;
             s.count[k] = simd_smaller(p->strip, p->axis[k].count - s.first[k]);
         }
-        length[k] = s.count[k] + p->axis[k].reach;
+        s.length[k] = s.count[k] + p->axis[k].reach;
     }
-    s.row = length[2];
-    s.plane = length[1] * s.row;
-    s.phase = length[0] * s.plane;
+    s.row = s.length[2];
+    s.plane = s.length[1] * s.row;
+    s.phase = s.length[0] * s.plane;
     return s;
 }
 
@@ -121,23 +121,17 @@ static void pack_row(const simd_direct *p, const real *from, int64_t phase, int6
 /* One channel's numbers that a strip needs */
 static void pack(const simd_direct *p, const strip *s, const real *from, real *to)
 {
-    int64_t phases[SIMD_AXES], length[SIMD_AXES], at[SIMD_AXES];
-    for (int k = 0; k < SIMD_AXES; k++) {
-        phases[k] = p->axis[k].phases;
-        length[k] = s->count[k] + p->axis[k].reach;
-    }
-    for (int64_t phase = 0; phase < phases[0] * phases[1] * phases[2]; phase++) {
-        at[2] = phase % phases[2];
-        at[1] = phase / phases[2] % phases[1];
-        at[0] = phase / (phases[2] * phases[1]);
-        for (int64_t row = 0; row < length[0] * length[1]; row++, to += s->row) {
-            int64_t z = index_of(p, 0, at[0], s->first[0] + row / length[1]);
-            int64_t y = index_of(p, 1, at[1], s->first[1] + row % length[1]);
+    int64_t deep = p->axis[0].phases, down = p->axis[1].phases, across = p->axis[2].phases;
+    for (int64_t phase = 0; phase < deep * down * across; phase++) {
+        int64_t of_z = phase / (across * down), of_y = phase / across % down;
+        for (int64_t row = 0; row < s->length[0] * s->length[1]; row++, to += s->row) {
+            int64_t z = index_of(p, 0, of_z, s->first[0] + row / s->length[1]);
+            int64_t y = index_of(p, 1, of_y, s->first[1] + row % s->length[1]);
             if (z < 0 || z >= extent(p, 0) || y < 0 || y >= extent(p, 1))
                 memset(to, 0, (size_t)s->row * sizeof *to);
             else
-                pack_row(p, from + (z * extent(p, 1) + y) * extent(p, 2), at[2], s->first[2],
-                         s->row, to);
+                pack_row(p, from + (z * extent(p, 1) + y) * extent(p, 2), phase % across,
+                         s->first[2], s->row, to);
         }
     }
 }
