@@ -188,6 +188,16 @@ static void copy(const wg_tensor *list, size_t n, const wg_safetensors *f)
     }
 }
 
+wg_status wgi_tensors_compare(const wg_tensor *list, size_t n, const char *path, wg_error *error)
+{
+    wg_safetensors *f;
+    wg_status status = wg_safetensors_open(&f, path, error);
+    if (status == WG_OK)
+        status = compare(list, n, f, path, error);
+    wg_safetensors_close(f);
+    return status;
+}
+
 wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, uint64_t *digest,
                            wg_error *error)
 {

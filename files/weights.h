@@ -10,6 +10,9 @@
 wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, uint64_t *digest,
                            wg_error *error);
 
+/* WG_EDATA with a line for each difference, if the file has others. */
+wg_status wgi_tensors_compare(const wg_tensor *list, size_t n, const char *path, wg_error *error);
+
 /* wg_store_load from an open file. */
 wg_status wgi_store_take(wg_store *store, const wg_safetensors *f, const char *path,
                          wg_error *error);

@@ -297,12 +297,30 @@ static wg_status load_group(const char *folder, const wg_store *store, const wg_
     return status;
 }
 
+/* Adds a line for each tensor that the model has otherwise than the checkpoint. */
+static void name_differences(const char *folder, const wg_store *store, int64_t number,
+                             const wg_checkpoint_options *o, wg_error *error)
+{
+    size_t n = 0;
+    char *path = NULL;
+    wg_error lines;
+    wgi_error_clear(&lines);
+    wg_tensor *list = collect(store, o, &groups[MODEL], &n);
+    if (list && wgi_checkpoint_find(&path, folder, WGI_FILE_MODEL, number, &lines) == WG_OK &&
+        path && wgi_tensors_compare(list, n, path, &lines) == WG_EDATA)
+        wgi_error_line(error, error->status, "%s", lines.text);
+    free(path);
+    free(list);
+}
+
 static wg_status load_number(const char *folder, wg_store *store, wg_progress *p,
                              const wg_checkpoint_options *options, int64_t number, wg_error *error)
 {
     char *path = wgi_checkpoint_path(folder, WGI_FILE_PROGRESS, number);
     wg_status status =
         path ? wgi_progress_read(p, options, path, error) : no_memory(folder, "load", error);
+    if (status == WG_EINVAL)
+        name_differences(folder, store, number, options, error);
     if (status == WG_OK && p->update != number)
         status = wgi_error_file(error, WG_EDATA, path, "expected update %" PRId64 ", got %" PRId64,
                                 number, p->update);

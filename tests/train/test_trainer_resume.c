@@ -60,6 +60,47 @@ static void a_run_stopped_at_any_update_goes_on_as_if_it_had_not(void **state)
     clear("cut");
 }
 
+/* The classifier with another name for its hidden layer, and without dropout and metric. */
+static wg_value *renamed(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *h = wg_dense("concealed", wg_step_input(step, "x"), HIDDEN, WG_ACTIVATION_RELU);
+    wg_value *logits = wg_dense("logits", h, CLASSES, WG_ACTIVATION_NONE);
+    return wg_cross_entropy(logits, wg_step_input(step, "label"), NULL, NULL);
+}
+
+/* One that has a layer more. */
+static wg_value *deeper(void *context, const wg_model_step *step)
+{
+    return wg_add(classifier(context, step),
+                  wg_mean(wg_dense("more", wg_step_input(step, "x"), 1, WG_ACTIVATION_NONE),
+                          WG_ALL_AXES, WG_DROP));
+}
+
+/* What a model has otherwise is named, tensor by tensor. */
+static void another_model_is_refused_with_the_names_of_what_differs(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.folder = path_of("model");
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    wg_trainer_free(t);
+    wg_trainer_options p = o;
+    p.model = renamed;
+    refused(&p, WG_EINVAL, "model: expected 4 tensors of 103 numbers (");
+    refused(&p, WG_EINVAL, "tensor concealed/weight: expected F32 [10,6], got none");
+    refused(&p, WG_EINVAL, "tensor hidden/bias: expected none");
+    p.model = deeper;
+    refused(&p, WG_EINVAL, "tensor more/bias: expected F32 [1], got none");
+    p = o;
+    p.after.n++;
+    t = trainer_of(&p);
+    assert_int_equal(wg_trainer_updates(t), 12);
+    wg_trainer_free(t);
+    clear("model");
+}
+
 static void other_settings_data_or_models_are_refused(void **state)
 {
     (void)state;
@@ -152,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_stopped_at_any_update_goes_on_as_if_it_had_not),
+        cmocka_unit_test(another_model_is_refused_with_the_names_of_what_differs),
         cmocka_unit_test(other_settings_data_or_models_are_refused),
         cmocka_unit_test(a_folder_that_is_gone_is_not_made_anew),
     };
