@@ -321,8 +321,11 @@ static wg_status measure(wg_trainer *t, bool ranked)
     if (status != WG_OK)
         return status;
     wg_checkpoint_swap_averages(t->store);
+    *t->error.warning = '\0';
     status =
         wgi_validate(&t->validation, &t->plans, &t->valid.s, task->words.loss, t->stop, &t->error);
+    if (*t->error.warning)
+        wgi_report_note(t, "%s", t->error.warning);
     if (status == WG_OK && task->evaluate)
         status = task->evaluate(task->context, t, &t->validation);
     if (status == WG_OK && ranked)

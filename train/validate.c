@@ -3,6 +3,8 @@
 #include "graph/flag.h"
 #include "wengert/distributed/ranks.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +60,16 @@ void wgi_means_finish(wgi_means *m, double weight)
         m->metric[i].value /= weight;
 }
 
+/* A warning that names the batch and the first node to blame, for the first such batch. */
+static void warn_if_not_finite(const wgi_step_plan *p, int64_t i, const char *loss, wg_error *error)
+{
+    if (isfinite(wgi_place_get(&p->loss)) || !error || *error->warning)
+        return;
+    bool found = wg_plan_first_nonfinite(p->plan, 0) != NULL;
+    wgi_error_warn(error, "validation: the %s of batch %" PRId64 " is not finite%s%s", loss, i + 1,
+                   found ? "; " : "", found ? wg_plan_message(p->plan) : "");
+}
+
 static wg_status add_batch(wgi_means *m, wgi_plans *plans, const wg_source *source, int64_t i,
                            const char *loss, wg_error *error)
 {
@@ -72,6 +84,7 @@ static wg_status add_batch(wgi_means *m, wgi_plans *plans, const wg_source *sour
         return wgi_error_set(error, status, "validation: %s", wg_plan_message(p->plan));
     bool mean = plans->options->scale == WG_LOSS_OF_BATCH;
     wgi_means_add(m, loss, p, mean ? (double)size.weight : 1, &size);
+    warn_if_not_finite(p, i, loss, error);
     return WG_OK;
 }
 

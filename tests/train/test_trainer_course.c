@@ -6,7 +6,7 @@
 
 typedef struct heard {
     int kinds[5];
-    char valid[400], display[400];
+    char valid[400], display[400], note[400];
 } heard;
 
 static void hear(void *context, const wg_event *e)
@@ -17,6 +17,8 @@ static void hear(void *context, const wg_event *e)
         snprintf(h->valid, sizeof h->valid, "%s", e->text);
     if (e->kind == WG_EVENT_DISPLAY)
         snprintf(h->display, sizeof h->display, "%s", e->text);
+    if (e->kind == WG_EVENT_NOTE)
+        snprintf(h->note, sizeof h->note, "%s", e->text);
 }
 
 static void events_are_printed_as_lines(void **state)
@@ -38,7 +40,7 @@ static void a_run_that_does_not_improve_ends(void **state)
 {
     (void)state;
     static const wg_parameter_group all = {.names = "hidden*", .rate = 1};
-    heard h = {{0}, "", ""};
+    heard h = {{0}, "", "", ""};
     wg_trainer_options o = usual();
     o.schedule = (wg_schedule){WG_SCHEDULE_CONSTANT, .rate = 0};
     o.groups = &all;
@@ -228,6 +230,37 @@ static void numbers_that_are_none_are_traced_to_their_node(void **state)
     check_that(strstr(error.text, "no 'acuracy', but loss, accuracy") != NULL, "%s", error.text);
 }
 
+/* Those of the validation data end no training; the line says which they were. */
+static void a_validation_that_is_not_finite_is_told_with_its_batch(void **state)
+{
+    (void)state;
+    static float bad_xs[COUNT * IN];
+    const wg_field bad_fields[] = {{"x", WG_F32, {1, {IN}}, bad_xs}, fields[1]};
+    wg_examples bad = examples;
+    bad.fields = bad_fields;
+    memcpy(bad_xs, xs, sizeof xs);
+    bad_xs[20 * IN + 2] = bad_xs[45 * IN] = NAN; /* in batches 3 and 6 of 8 */
+    heard h = {{0}, "", "", ""};
+    wg_trainer_options o = usual();
+    o.valid = &bad;
+    o.listener = (wg_listener){hear, &h};
+    wg_trainer *t = trainer_of(&o);
+    const wg_metric *metrics;
+    size_t n;
+    assert_int_equal(wg_trainer_validate(t, &metrics, &n), WG_OK);
+    assert_true(n == 2 && isnan(metrics[0].value));
+    check_that(strstr(h.note, "validation: the loss of batch 3 is not finite; ") == h.note &&
+                   strstr(h.note, "reads NaN at element 26 of input x"),
+               "%s", h.note);
+    bad.fields = fields;
+    memset(&h, 0, sizeof h);
+    wg_trainer_free(t);
+    t = trainer_of(&o);
+    assert_int_equal(wg_trainer_validate(t, &metrics, &n), WG_OK);
+    check_that(!strstr(h.note, "finite") && isfinite(metrics[0].value), "%s", h.note);
+    wg_trainer_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +270,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_is_refused_in_words),
         cmocka_unit_test(validation_has_the_parameters_that_are_trained),
         cmocka_unit_test(numbers_that_are_none_are_traced_to_their_node),
+        cmocka_unit_test(a_validation_that_is_not_finite_is_told_with_its_batch),
     };
     return cmocka_run_group_tests(tests, make_data, remove_folder);
 }
