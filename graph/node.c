@@ -356,6 +356,10 @@ double wg_node_bytes(const wg_node *n)
         bytes += (double)wg_value_bytes(n->in[i]);
     for (int i = 0; i < n->n_out; i++)
         bytes += (double)wg_value_bytes(n->out[i]);
+    bool leaves_some =
+        n->op->flags & WG_OP_SELECTS && wg_value_bytes(n->in[0]) > wg_value_bytes(n->out[0]);
+    if (leaves_some)
+        bytes -= (double)(wg_value_bytes(n->in[0]) - wg_value_bytes(n->out[0]));
     return bytes;
 }
 

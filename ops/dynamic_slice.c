@@ -60,6 +60,7 @@ const wg_op wg_op_dynamic_slice = {
     .family = WG_FAMILY_MOVEMENT,
     .operands = "x start",
     .results = "y",
+    .flags = WG_OP_SELECTS,
     .smoothness = WG_PIECEWISE_LINEAR,
     WG_ATTRS(wg_dynamic_slice_attrs, dynamic_slice_attrs),
     .infer = infer_dynamic_slice,

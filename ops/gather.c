@@ -58,6 +58,7 @@ const wg_op wg_op_gather = {
     .family = WG_FAMILY_INDEXING,
     .operands = "x ids",
     .results = "y",
+    .flags = WG_OP_SELECTS,
     .smoothness = WG_PIECEWISE_LINEAR,
     WG_ATTRS(wg_index_attrs, index_attrs),
     .infer = infer_gather,

@@ -76,6 +76,7 @@ const wg_op wg_op_slice = {
     .family = WG_FAMILY_MOVEMENT,
     .operands = "x",
     .results = "y",
+    .flags = WG_OP_SELECTS,
     .smoothness = WG_PIECEWISE_LINEAR,
     WG_ATTRS(wg_slice_attrs, slice_attrs),
     .infer = infer_slice,

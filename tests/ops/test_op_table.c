@@ -91,6 +91,29 @@ static void samples_are_graphs_that_verify(void **state)
     print_message("%d samples\n", count);
 }
 
+/* A gather from a large table does not read the table. */
+static void bytes_are_those_that_are_moved(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *table = wg_input(g, "table", WG_F32, WG_SHAPE(1000, 4));
+    wg_value *ids = wg_input(g, "ids", WG_I32, WG_SHAPE(3));
+    const struct {
+        wg_value *y;
+        double bytes;
+    } cases[] = {
+        {wg_embedding(table, ids), 12 + 2 * 48}, {wg_take(table, ids, 0), 12 + 2 * 48},
+        {wg_slice(table, 0, 100, 10), 2 * 160},  {wg_neg(table), 2 * 16000},
+        {wg_reshape(table, WG_SHAPE(4000)), 0},
+    };
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        check_that(cases[i].y != NULL, "%s", wg_graph_message(g));
+        double bytes = wg_node_bytes(cases[i].y->node);
+        check_that(bytes == cases[i].bytes, "case %d: %.0f bytes", i, bytes);
+    }
+    wg_graph_free(g);
+}
+
 /* ---- rules read what they say ---------------------------------------------------------------- */
 
 static int reads_of(const wg_node *n, const wg_value *v)
@@ -350,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_is_complete),
         cmocka_unit_test(samples_are_graphs_that_verify),
+        cmocka_unit_test(bytes_are_those_that_are_moved),
         cmocka_unit_test(gradient_rules_read_what_they_declare),
         cmocka_unit_test(gradients_consist_of_ops_with_gradients),
         cmocka_unit_test(expansions_equal_kernels),

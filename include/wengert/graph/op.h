@@ -149,7 +149,8 @@ typedef enum wg_op_flag {
     WG_OP_PARAMETER = 1 << 7, /* a leaf that is trained: see wg_graph_parameters */
     WG_OP_STATE = 1 << 8,     /* a leaf that runs update by assignment, not by gradients */
     WG_OP_INPUT = 1 << 9,     /* a leaf that the caller fills */
-    WG_OP_FILL = 1 << 10, /* every element of the result is the attribute of kind WG_ATTR_REAL */
+    WG_OP_FILL = 1 << 10,    /* every element of the result is the attribute of kind WG_ATTR_REAL */
+    WG_OP_SELECTS = 1 << 11, /* result 0 is made of elements of operand 0; it reads no others */
 } wg_op_flag;
 
 /** How smooth a function is: sets step, formula and tolerance of the gradient check. */
