@@ -2,6 +2,7 @@
 #ifndef WG_TESTS_FUSIONS_H
 #define WG_TESTS_FUSIONS_H
 
+#include "ops/steps.h"
 #include "tests/test.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
@@ -69,11 +70,20 @@ static inline wg_plan *plan_of(model *m, bool fuse)
     return p;
 }
 
+/* Of a fused_elementwise, too. */
 static inline int steps_with(const wg_plan *p, const wg_op *op)
 {
+    wgi_step step[WGI_STEPS];
     int found = 0;
-    for (size_t i = 0; i < wg_plan_step_count(p); i++)
-        found += wg_plan_step_at(p, i).node->op == op;
+    for (size_t i = 0; i < wg_plan_step_count(p); i++) {
+        const wg_node *n = wg_plan_step_at(p, i).node;
+        bool fused = n->op == &wg_op_fused_elementwise;
+        const wg_fused_elementwise_attrs *a = fused ? n->attrs : NULL;
+        int steps = fused ? wgi_steps_read(a->steps, step) : 0;
+        for (int k = 0; k < steps; k++)
+            found += step[k].op == op;
+        found += n->op == op;
+    }
     return found;
 }
 

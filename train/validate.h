@@ -25,9 +25,9 @@ void wgi_means_put(wgi_means *m, const char *name, double value, wg_better bette
 wg_metric *wgi_means_find(wgi_means *m, const char *name);
 
 /* All batches of epoch 0 of the source, with the parameters in the plans' store; shared out among
- * the ranks of the plans' options.  error->warning names the first batch whose loss is not finite, if
- * there is one.  WG_ESTOPPED if *stop, which may be NULL, is nonzero before a
- * batch; several ranks do not stop. */
+ * the ranks of the plans' options.  error->warning names the first batch whose loss is not finite.
+ * WG_ESTOPPED if *stop, which may be NULL, is nonzero before a batch; several ranks do not
+ * stop. */
 wg_status wgi_validate(wgi_means *out, wgi_plans *plans, const wg_source *source, const char *loss,
                        const volatile int *stop, wg_error *error);
 

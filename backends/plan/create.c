@@ -19,6 +19,7 @@ const wgi_pass *wgi_passes(size_t *count)
         {"fuse", wgi_pass_fuse},
         {"rewrite", wgi_pass_rewrite},
         {"order", wgi_pass_order},
+        {"elementwise", wgi_pass_elementwise},
         {"norms", wgi_pass_norms},
         {"values", wgi_pass_values},
         {"fold", wgi_pass_fold},

@@ -44,6 +44,7 @@ void wg_plan_free(wg_plan *p)
     for (int i = 0; i < WG_COUNT(owned); i++)
         free(owned[i]);
     wg_graph_free(p->g);
+    wg_graph_free(p->blamed);
     if (!p->options.store)
         wg_store_free(p->store);
     wg_workspace_free(p->workspace);

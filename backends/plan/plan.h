@@ -95,6 +95,7 @@ struct wg_plan {
     wgi_memory memory;
     bool has_run;           /* to its end, once at least */
     const wg_value *source; /* in a checked run: the leaf whose NaN ended it, or NULL */
+    wg_graph *blamed;       /* of the step that a checked run has blamed last (blame.h) */
     char call_message[WG_CALL_MESSAGE];
     char message[1024];
 };

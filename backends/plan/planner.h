@@ -53,14 +53,16 @@ bool wgi_pass_blocks(wgi_planner *p);     /* blocks.c: convolutions keep a layou
 bool wgi_pass_fuse(wgi_planner *p);       /* fuse.c: patterns of nodes become one                */
 bool wgi_pass_rewrite(wgi_planner *p);    /* rewrite.c: only needed nodes, none twice, expanded  */
 bool wgi_pass_order(wgi_planner *p);      /* order.c: the nodes of g are in order of execution   */
-bool wgi_pass_norms(wgi_planner *p);      /* norms.c: their results are not held across the peak */
-bool wgi_pass_values(wgi_planner *p);     /* values.c: tables of the values of g, now final      */
-bool wgi_pass_fold(wgi_planner *p);       /* fold.c: constant nodes are computed                 */
-bool wgi_pass_kernels(wgi_planner *p);    /* kernels.c: a prepared kernel for each other node    */
-bool wgi_pass_leaves(wgi_planner *p);     /* leaves.c: storages of parameters, states, inputs    */
-bool wgi_pass_memory(wgi_planner *p);     /* liveness.c: storages and offsets of results         */
-bool wgi_pass_budget(wgi_planner *p);     /* budget.c: values are dropped until all of it fits   */
-bool wgi_pass_allocate(wgi_planner *p);   /* allocate.c: the memory itself                       */
+bool wgi_pass_elementwise(
+    wgi_planner *p); /* elementwise.c: elementwise nodes are computed strip by strip */
+bool wgi_pass_norms(wgi_planner *p);    /* norms.c: their results are not held across the peak */
+bool wgi_pass_values(wgi_planner *p);   /* values.c: tables of the values of g, now final      */
+bool wgi_pass_fold(wgi_planner *p);     /* fold.c: constant nodes are computed                 */
+bool wgi_pass_kernels(wgi_planner *p);  /* kernels.c: a prepared kernel for each other node    */
+bool wgi_pass_leaves(wgi_planner *p);   /* leaves.c: storages of parameters, states, inputs    */
+bool wgi_pass_memory(wgi_planner *p);   /* liveness.c: storages and offsets of results         */
+bool wgi_pass_budget(wgi_planner *p);   /* budget.c: values are dropped until all of it fits   */
+bool wgi_pass_allocate(wgi_planner *p); /* allocate.c: the memory itself                       */
 
 /* All passes, in the order in which they run (create.c). */
 const wgi_pass *wgi_passes(size_t *count);

@@ -1,5 +1,6 @@
 /* A run: the kernels in order, then the assignments.  Nothing is allocated or looked up: operands,
  * results and scratch of each call were written into it when the plan was made. */
+#include "backends/plan/blame.h"
 #include "backends/plan/facts.h"
 #include "backends/plan/plan.h"
 #include "backends/plan/workspace.h"
@@ -133,23 +134,24 @@ static void describe_source(wg_plan *p, const wg_value *v)
         constant ? "which depends on constants alone" : "which held it before the run", how_many);
 }
 
-/* A node makes NaN if a result has one, and an infinity if a result has it but no operand had one
+/* *at is the element.
+ *
+ * A node makes NaN if a result has one, and an infinity if a result has it but no operand had one
  * of that sign: so a mask of -inf passes, and the overflow of exp beside it does not.  What
  * operands had is noted by storage, since a result may have taken their place.  If an operand had
  * NaN, the message says where it came from. */
-static bool makes_nonfinite(wg_plan *p, const wgi_work *w)
+static bool makes_nonfinite(wg_plan *p, const wgi_work *w, int64_t *at)
 {
     const wg_node *n = w->node;
     int had = 0;
     for (int k = 0; k < n->n_in; k++)
         had |= storage_at(p, n->in[k])->nonfinite;
     for (int k = 0; k < n->n_out; k++) {
-        int64_t at = 0;
         if (wgi_begins_sum(n)) { /* they are not whole yet */
             storage_at(p, n->out[k])->nonfinite = (unsigned char)had;
             continue;
         }
-        int has = nonfinite_in(n->out[k], w->call.out[k], 0, &at), made = has & (HAS_NAN | ~had);
+        int has = nonfinite_in(n->out[k], w->call.out[k], 0, at), made = has & (HAS_NAN | ~had);
         storage_at(p, n->out[k])->nonfinite = (unsigned char)has;
         if (!made)
             continue;
@@ -159,9 +161,9 @@ static bool makes_nonfinite(wg_plan *p, const wgi_work *w)
             return true;
         }
         int worst = made & HAS_NAN ? HAS_NAN : made;
-        nonfinite_in(n->out[k], w->call.out[k], worst, &at);
+        nonfinite_in(n->out[k], w->call.out[k], worst, at);
         snprintf(p->call_message, sizeof p->call_message, "result %d is %s at element %lld", k,
-                 worst == HAS_NAN ? "NaN" : "infinite", (long long)at);
+                 worst == HAS_NAN ? "NaN" : "infinite", (long long)*at);
         return true;
     }
     return false;
@@ -213,8 +215,29 @@ static bool inputs_are_filled(wg_plan *p)
  * large model takes seconds, so checking at its beginning alone would be too rare. */
 enum { NODES_BETWEEN_LOOKS = 16 };
 
-/* The first work that fails, NULL if none does; the status in *status. */
-static const wgi_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status *status)
+/* Calls the kernel.  The node that made a number that is not finite; NULL if there is none, or
+ * nothing is checked. */
+static const wg_node *run_checked(wg_plan *p, wgi_work *w, bool check)
+{
+    wgi_witness witness;
+    if (!check) {
+        w->kernel.run(&w->call);
+        return NULL;
+    }
+    int64_t at = 0;
+    wgi_witness_begin(&witness, w);
+    w->kernel.run(&w->call);
+    const wg_node *bad = w->call.status == WG_OK && makes_nonfinite(p, w, &at) ? w->node : NULL;
+    if (bad && !p->source && witness.complete) {
+        const wg_node *step = wgi_blame_step(p, w, &witness, at);
+        bad = step ? step : bad;
+    }
+    wgi_witness_end(&witness);
+    return bad;
+}
+
+/* The first node that fails, NULL if none does; the status in *status. */
+static const wg_node *run_all(wg_plan *p, uint64_t step, bool check, wg_status *status)
 {
     *status = WG_OK;
     p->message[0] = '\0';
@@ -232,17 +255,15 @@ static const wgi_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status 
         double start = p->options.profile ? wgi_seconds() : 0;
         w->call.step = step;
         w->call.status = WG_OK;
-        w->kernel.run(&w->call);
+        const wg_node *bad = run_checked(p, w, check);
         if (p->options.profile)
             w->seconds += wgi_seconds() - start;
         w->runs++;
-        if (w->call.status != WG_OK)
-            *status = w->call.status;
-        else if (check && makes_nonfinite(p, w))
-            *status = WG_ENONFINITE;
+        *status = bad ? WG_ENONFINITE : w->call.status;
         if (*status != WG_OK) {
-            wg_node_message(w->node, p->call_message, p->message, sizeof p->message);
-            return w;
+            bad = bad ? bad : w->node;
+            wg_node_message(bad, p->call_message, p->message, sizeof p->message);
+            return bad;
         }
         if (p->options.poison)
             poison_dead(p, w);
@@ -251,14 +272,14 @@ static const wgi_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status 
 }
 
 /* The same between the backends' enter and leave. */
-static const wgi_work *run_entered(wg_plan *p, uint64_t step, bool check, wg_status *status)
+static const wg_node *run_entered(wg_plan *p, uint64_t step, bool check, wg_status *status)
 {
     if (p->memory.shared != wgi_workspace_memory(p->workspace))
         wgi_plan_wire(p);
     for (size_t i = 0; i < p->backends.count; i++)
         if (p->backends.open[i].backend->enter)
             p->backends.open[i].backend->enter(p->backends.open[i].state);
-    const wgi_work *failed = run_all(p, step, check, status);
+    const wg_node *failed = run_all(p, step, check, status);
     for (size_t i = p->backends.count; i-- > 0;)
         if (p->backends.open[i].backend->leave)
             p->backends.open[i].backend->leave(p->backends.open[i].state);
@@ -318,10 +339,10 @@ const wg_node *wg_plan_first_nonfinite(wg_plan *p, uint64_t step)
     }
     copy_overwritten(p, saved, false);
     wg_status status;
-    const wgi_work *w = run_entered(p, step, true, &status);
+    const wg_node *bad = run_entered(p, step, true, &status);
     copy_overwritten(p, saved, true);
     free(saved);
     if (status != WG_ENONFINITE)
         return NULL;
-    return p->source ? p->source->node : w->node;
+    return p->source ? p->source->node : bad;
 }

@@ -84,24 +84,26 @@ static const struct {
     simd_function f;
 } functions[] = {FUNCTIONS(FUNCTION)};
 
-static simd_function function_of(const wg_node *n)
+bool wgi_simd_function(const wg_node *n, simd_elementwise *out)
 {
-    bool gelu = n->op == &wg_op_gelu, gelu_grad = n->op == &wg_op_gelu_grad;
-    if ((gelu || gelu_grad) && ((const wg_gelu_attrs *)n->attrs)->kind == WG_GELU_TANH)
-        return gelu ? SIMD_GELU_TANH : SIMD_GELU_TANH_GRAD;
     int i = 0;
-    while (functions[i].op != n->op)
+    while (i < WG_COUNT(functions) && functions[i].op != n->op)
         i++;
-    return functions[i].f;
-}
-
-static double parameter_of(const wg_node *n)
-{
-    if (n->op == &wg_op_clamp)
-        return ((const wg_clamp_attrs *)n->attrs)->min;
-    if (n->op == &wg_op_elu)
-        return ((const wg_elu_attrs *)n->attrs)->alpha;
-    return n->op == &wg_op_leaky_relu ? ((const wg_leaky_relu_attrs *)n->attrs)->slope : 0;
+    if (i == WG_COUNT(functions))
+        return false;
+    out->f = functions[i].f;
+    if (n->op == &wg_op_clamp) {
+        out->parameter = ((const wg_clamp_attrs *)n->attrs)->min;
+        out->upper = ((const wg_clamp_attrs *)n->attrs)->max;
+    } else if (n->op == &wg_op_elu) {
+        out->parameter = ((const wg_elu_attrs *)n->attrs)->alpha;
+    } else if (n->op == &wg_op_leaky_relu) {
+        out->parameter = ((const wg_leaky_relu_attrs *)n->attrs)->slope;
+    } else if ((n->op == &wg_op_gelu || n->op == &wg_op_gelu_grad) &&
+               ((const wg_gelu_attrs *)n->attrs)->kind == WG_GELU_TANH) {
+        out->f = n->op == &wg_op_gelu ? SIMD_GELU_TANH : SIMD_GELU_TANH_GRAD;
+    }
+    return true;
 }
 
 static void run(wg_call *c)
@@ -112,11 +114,8 @@ static void run(wg_call *c)
                           .dy = n->n_in > 1 ? c->in[1] : NULL,
                           .y = c->out[0],
                           .count = wg_value_count(n->out[0]),
-                          .f = function_of(n),
-                          .parameter = parameter_of(n),
-                          .upper =
-                              n->op == &wg_op_clamp ? ((const wg_clamp_attrs *)n->attrs)->max : 0,
                           .threads = c->threads};
+    wgi_simd_function(n, &a);
     if (broadcasts(n)) {
         rows = wgi_rows_of(n);
         a.rows = &rows;

@@ -24,12 +24,20 @@ extern const simd_kernel wgi_simd_attention[], wgi_simd_axis[], wgi_simd_cast[],
     wgi_simd_channel_norm[], wgi_simd_choose[], wgi_simd_conv[], wgi_simd_elementwise[],
     wgi_simd_embedding[], wgi_simd_int8[], wgi_simd_loss[], wgi_simd_norm[], wgi_simd_optimizer[],
     wgi_simd_permute[], wgi_simd_pool[], wgi_simd_product[], wgi_simd_random[],
-    wgi_simd_recurrent[], wgi_simd_reduce[], wgi_simd_softmax[], wgi_simd_topk[];
+    wgi_simd_recurrent[], wgi_simd_reduce[], wgi_simd_softmax[], wgi_simd_steps[], wgi_simd_topk[];
 
 typedef struct simd_backend {
     const simd_table *kernels; /* of the instruction set in use */
     wgi_run_mode mode;
 } simd_backend;
+
+/* The state of a kernel of fused_elementwise; those of others are the backend's. */
+typedef struct simd_steps_state {
+    simd_backend backend; /* a copy, so that each state begins with one */
+    simd_program program;
+} simd_steps_state;
+/* Of that backend, for n; NULL without memory. */
+simd_steps_state *wgi_simd_steps_state(const simd_backend *b, const wg_node *n);
 
 /* The kernels that a call is to use. */
 static inline const simd_table *simd_kernels(const wg_call *c)
@@ -55,6 +63,9 @@ static inline simd_window simd_window_of(const wg_sliding *w)
 {
     return (simd_window){w->size, w->kernel, w->stride, w->padding, w->dilation, w->count};
 }
+
+/* The function of n's op, with its parameters; false if it has none. */
+bool wgi_simd_function(const wg_node *n, simd_elementwise *out);
 
 /* Of ops whose operand 0 decides. */
 const char *wgi_simd_refuses_other_than_f32(const wg_node *n);

@@ -11,7 +11,8 @@ static const simd_kernel *const tables[] = {
     wgi_simd_choose,    wgi_simd_conv,   wgi_simd_elementwise, wgi_simd_embedding,
     wgi_simd_int8,      wgi_simd_loss,   wgi_simd_norm,        wgi_simd_optimizer,
     wgi_simd_permute,   wgi_simd_pool,   wgi_simd_product,     wgi_simd_random,
-    wgi_simd_recurrent, wgi_simd_reduce, wgi_simd_softmax,     wgi_simd_topk,
+    wgi_simd_recurrent, wgi_simd_reduce, wgi_simd_softmax,     wgi_simd_steps,
+    wgi_simd_topk,
 };
 
 /* The kernel for n; NULL, and in *why the reason. */
@@ -33,6 +34,12 @@ static const char *refuses(void *state, const wg_node *n)
     return why;
 }
 
+static void finish(void *state, wg_kernel *k)
+{
+    if (k->state != state)
+        free(k->state);
+}
+
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
 {
     const simd_backend *b = state;
@@ -44,7 +51,9 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
                        .run = k->run,
                        .state = state,
                        .scratch = k->scratch ? k->scratch(n, b->mode.threads) : 0};
-    return WG_OK;
+    if (k->op == &wg_op_fused_elementwise)
+        out->state = wgi_simd_steps_state(b, n);
+    return out->state ? WG_OK : WG_ENOMEM;
 }
 
 /* ---- the backend ----------------------------------------------------------------------------- */
@@ -95,6 +104,7 @@ const wg_backend *wg_simd_backend(void)
         .close = free,
         .refuses = refuses,
         .prepare = prepare,
+        .finish = finish,
         .enter = enter,
         .leave = leave,
     };

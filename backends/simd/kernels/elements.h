@@ -59,7 +59,15 @@ typedef enum simd_function {
     SIMD_MINIMUM,
     SIMD_REMAINDER,
     SIMD_ATAN2, /* not exact, nor is: */
-    SIMD_POW    /* the exponent is one number */
+    SIMD_POW,   /* the exponent is one number */
+    /* of steps alone, where bools are 0 and 1 */
+    SIMD_IS_EQUAL,
+    SIMD_IS_NOT_EQUAL,
+    SIMD_IS_LESS,
+    SIMD_IS_LESS_EQUAL,
+    SIMD_NOT,
+    SIMD_COPY,
+    SIMD_CHOOSE /* of three arguments */
 } simd_function;
 
 typedef struct simd_elementwise {
@@ -72,6 +80,50 @@ typedef struct simd_elementwise {
     double parameter;     /* alpha of elu, the slope of leaky_relu, the lower bound of clamp */
     double upper;         /* bound of clamp */
 } simd_elementwise;
+
+/* Functions one after the other, strip by strip of the result: what a step reads and writes is a
+ * place, which holds a strip of numbers.  The first places are those of operands, then come
+ * numbers, results, and the values that only later steps read.  See float/steps.c. */
+enum {
+    SIMD_STEPS = 48,
+    SIMD_STEP_OPERANDS = 16,
+    SIMD_STEP_NUMBERS = 8,
+    SIMD_STEP_RESULTS = 8,
+    SIMD_STEP_VALUES = 16,
+    SIMD_PLACES = SIMD_STEP_OPERANDS + SIMD_STEP_NUMBERS + SIMD_STEP_RESULTS + SIMD_STEP_VALUES
+};
+
+typedef struct simd_step {
+    simd_function f;
+    int in[3], n_in, out;    /* places */
+    double parameter, upper; /* as above */
+} simd_step;
+
+typedef struct simd_step_operand {
+    enum { SIMD_DENSE, SIMD_ONE, SIMD_SPREAD } how; /* like the result, one element, broadcast */
+    bool is_bool;
+    int last;      /* the last step that reads it */
+    wgi_rows rows; /* if it is spread */
+} simd_step_operand;
+
+typedef struct simd_program {
+    simd_step step[SIMD_STEPS];
+    simd_step_operand operand[SIMD_STEP_OPERANDS];
+    double number[SIMD_STEP_NUMBERS];
+    struct {
+        bool is_bool;
+        int step; /* that makes it */
+    } result[SIMD_STEP_RESULTS];
+    int n_steps, n_operands, n_numbers, n_results;
+    int64_t count; /* of elements of a result */
+} simd_program;
+
+typedef struct simd_steps {
+    const simd_program *program;
+    const void *const *in; /* [n_operands] of the kernels' element type, or bytes: bools */
+    void *const *out;      /* [n_results] likewise; may be operands that are dense */
+    int threads;
+} simd_steps;
 
 /* y = x in another dtype; see cast.c. */
 typedef enum simd_conversion {

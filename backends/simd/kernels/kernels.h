@@ -508,6 +508,7 @@ typedef struct simd_spans {
     X(row_losses, simd_row_losses)                                                                 \
     X(sgd, simd_sgd)                                                                               \
     X(softmax, simd_softmax)                                                                       \
+    X(steps, simd_steps)                                                                           \
     X(vectors, simd_tiny)                                                                          \
     X(tiny, simd_tiny)                                                                             \
     X(where, simd_where)

@@ -52,7 +52,7 @@ WG_API const char *wg_value_text(const wg_value *v, char *text, size_t size);
 /** Floating-point operations of one run of the node. */
 WG_API double wg_node_flops(const wg_node *n);
 /** Bytes that one run of the node reads and writes: those of its operands and results, of an
- * operand that it selects from as many as it selects; 0 for leaves and views, which move nothing. */
+ * operand that it selects from as many as it selects; 0 for leaves and views, which move none. */
 WG_API double wg_node_bytes(const wg_node *n);
 /** Writes the attributes as "axis=1, keep=true" into text; returns text.  Long data is
  *  abbreviated. */

@@ -40,6 +40,13 @@ typedef struct wg_blocked_conv_attrs {
     bool relu;          /**< of the sum */
 } wg_blocked_conv_attrs;
 
+/** Attributes of fused_elementwise. */
+typedef struct wg_fused_elementwise_attrs {
+    const char *steps; /**< "t0=mul(x0,x1) y0=tanh(t0)": x are operands, y results */
+    const char *lines; /**< scope and source line of each step, "head@model.c:41;@model.c:42", or
+                          NULL */
+} wg_fused_elementwise_attrs;
+
 #ifdef __cplusplus
 }
 #endif

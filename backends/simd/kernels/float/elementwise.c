@@ -2,6 +2,7 @@
  * in the last place of max(1, |y|). */
 #include "backends/simd/kernels/ahead.h"
 #include "backends/simd/kernels/functions.h"
+#include "backends/simd/kernels/loops.h"
 #include "backends/simd/kernels/team.h"
 
 #include <tgmath.h>
@@ -59,7 +60,7 @@ static inline real gelu_tanh_slope(real x)
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-enum { STRIP = 256 }; /* maximum length of a loop, unless its operands are broadcast */
+enum { STRIP = SIMD_STRIP };
 
 #define PRAGMA(text) _Pragma(#text)
 #define LOOP(name, formula)                                                                        \
@@ -267,14 +268,30 @@ static void left_remainder(const real *a, const real *b, real *y, int64_t n)
     remainders(a, 0, b, 1, y, n);
 }
 
-typedef void loop(const real *a, const real *b, real *y, int64_t n);
+/* ---- of steps alone -------------------------------------------------------------------------- */
+
+LOOP(loop_is_equal, (real)(a[i] == b[i]))
+LOOP(loop_is_not_equal, (real)(a[i] != b[i]))
+LOOP(loop_is_less, (real)(a[i] < b[i]))
+LOOP(loop_is_less_equal, (real)(a[i] <= b[i]))
+LOOP(loop_not, 1 - a[i])
+
+static void loop_copy(const real *a, const real *b, real *y, int64_t n)
+{
+    (void)b;
+    if (a != y)
+        memcpy(y, a, (size_t)n * sizeof *y);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
 enum { ALIKE, RIGHT, LEFT, WAYS }; /* how operands are broadcast along a row */
 
 #define THREE(name)                                                                                \
     {                                                                                              \
         loop_##name, right_##name, left_##name                                                     \
     }
-static loop *const loops[][WAYS] = {
+static simd_loop *const loops[][WAYS] = {
     [SIMD_EXP] = {loop_exp},
     [SIMD_LOG] = {loop_log},
     [SIMD_LOG1P] = {loop_log1p},
@@ -321,7 +338,18 @@ static loop *const loops[][WAYS] = {
     [SIMD_REMAINDER] = THREE(remainder),
     [SIMD_ATAN2] = THREE(atan2),
     [SIMD_POW] = {NULL, right_pow, NULL},
+    [SIMD_IS_EQUAL] = {loop_is_equal},
+    [SIMD_IS_NOT_EQUAL] = {loop_is_not_equal},
+    [SIMD_IS_LESS] = {loop_is_less},
+    [SIMD_IS_LESS_EQUAL] = {loop_is_less_equal},
+    [SIMD_NOT] = {loop_not},
+    [SIMD_COPY] = {loop_copy},
 };
+
+simd_loop *SIMD(loop_of)(simd_function f)
+{
+    return loops[f][loops[f][ALIKE] ? ALIKE : RIGHT];
+}
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
@@ -383,7 +411,7 @@ static void run_broadcast(const simd_elementwise *a, int64_t task)
     const wgi_rows *r = a->rows;
     const real *x = a->x, *dy = a->dy;
     real *y = a->y;
-    loop *f = loops[a->f][r->step[0] && r->step[1] ? ALIKE : r->step[0] ? RIGHT : LEFT];
+    simd_loop *f = loops[a->f][r->step[0] && r->step[1] ? ALIKE : r->step[0] ? RIGHT : LEFT];
     for (wgi_cursor k = wgi_cursor_at(r, task); k.left > 0; wgi_cursor_next(r, &k))
         f(x + k.at[0], dy + k.at[1], y + k.out, k.size);
 }

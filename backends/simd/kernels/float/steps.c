@@ -1,0 +1,188 @@
+/* Functions of elements one after the other, strip by strip, so that values between them stay in
+ * the first cache and are never written to memory.  Each step is the loop that the function has
+ * alone (elementwise.c), so the bits are the same. */
+#include "backends/simd/kernels/ahead.h"
+#include "backends/simd/kernels/loops.h"
+#include "backends/simd/kernels/team.h"
+
+#include <string.h>
+
+enum { STRIP = SIMD_STRIP };
+
+/* Where a broadcast operand stands: in a row of its own, `offset` elements after its beginning. */
+typedef struct walk {
+    wgi_cursor row;
+    int64_t offset;
+} walk;
+
+typedef struct task {
+    const simd_steps *a;
+    const simd_program *p;
+    simd_loop *loop[SIMD_STEPS];
+    bool direct[SIMD_STEP_RESULTS]; /* the result is written where it belongs, not copied there */
+    walk walk[SIMD_STEP_OPERANDS];
+    const real *place[SIMD_PLACES]; /* of the strip */
+    real buffer[SIMD_PLACES][STRIP];
+} task;
+
+enum {
+    NUMBERS = SIMD_STEP_OPERANDS,
+    RESULTS = NUMBERS + SIMD_STEP_NUMBERS /* the first places of those */
+};
+
+static void fill(real *to, real x, int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        to[i] = x;
+}
+
+static real element(const simd_step_operand *o, const void *x, int64_t i)
+{
+    return o->is_bool ? ((const uint8_t *)x)[i] != 0 : ((const real *)x)[i];
+}
+
+/* n elements from x[at], or n times that one. */
+static void spread(const simd_step_operand *o, const void *x, int64_t at, int64_t n, real *to)
+{
+    if (!o->rows.step[0])
+        fill(to, element(o, x, at), n);
+    else if (!o->is_bool)
+        memcpy(to, (const real *)x + at, (size_t)n * sizeof *to);
+    else
+        for (int64_t i = 0; i < n; i++)
+            to[i] = ((const uint8_t *)x)[at + i] != 0;
+}
+
+/* To element i of the result. */
+static walk walk_to(const wgi_rows *r, int64_t i)
+{
+    walk w = {.offset = i % r->size};
+    int64_t row = i / r->size;
+    for (int k = r->rank - 1; k >= 0; k--) {
+        w.row.index[k] = row % r->dim[k];
+        w.row.at[0] += w.row.index[k] * r->stride[0][k];
+        row /= r->dim[k];
+    }
+    return w;
+}
+
+/* The next n elements of operand k. */
+static void walk_on(task *t, int k, int64_t n)
+{
+    const simd_step_operand *o = &t->p->operand[k];
+    walk *w = &t->walk[k];
+    real *to = t->buffer[k];
+    for (int64_t left = n, m; left > 0; left -= m, to += m) {
+        m = o->rows.size - w->offset < left ? o->rows.size - w->offset : left;
+        spread(o, t->a->in[k], w->row.at[0] + w->offset * o->rows.step[0], m, to);
+        if ((w->offset += m) == o->rows.size) {
+            wgi_cursor_next(&o->rows, &w->row);
+            w->offset = 0;
+        }
+    }
+}
+
+/* A result may lie where an operand does that later steps read. */
+static bool is_direct(const task *t, int r)
+{
+    const simd_program *p = t->p;
+    for (int k = 0; k < p->n_operands; k++)
+        if (t->a->in[k] == t->a->out[r] && p->operand[k].last > p->result[r].step)
+            return false;
+    return !p->result[r].is_bool;
+}
+
+static void begin(task *t, int64_t from, int64_t n)
+{
+    const simd_program *p = t->p;
+    int64_t most = n < STRIP ? n : STRIP;
+    for (int s = 0; s < p->n_steps; s++)
+        t->loop[s] = p->step[s].f == SIMD_CHOOSE ? NULL : SIMD(loop_of)(p->step[s].f);
+    for (int k = 0; k < SIMD_PLACES; k++)
+        t->place[k] = t->buffer[k];
+    for (int k = 0; k < p->n_operands; k++)
+        if (p->operand[k].how == SIMD_ONE)
+            fill(t->buffer[k], element(&p->operand[k], t->a->in[k], 0), most);
+        else if (p->operand[k].how == SIMD_SPREAD)
+            t->walk[k] = walk_to(&p->operand[k].rows, from);
+    for (int k = 0; k < p->n_numbers; k++)
+        fill(t->buffer[NUMBERS + k], (real)p->number[k], most);
+    for (int r = 0; r < p->n_results; r++)
+        t->direct[r] = is_direct(t, r);
+}
+
+static void choose(const real *w, const real *a, const real *b, real *y, int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        real yes = a[i], no = b[i];
+        y[i] = w[i] != 0 ? yes : no;
+    }
+}
+
+static void run_step(task *t, int s, real *y, int64_t n)
+{
+    const simd_step *step = &t->p->step[s];
+    const real parameters[] = {(real)step->parameter, (real)step->upper};
+    const real *in[3];
+    for (int k = 0; k < 3; k++)
+        in[k] = k < step->n_in ? t->place[step->in[k]] : parameters;
+    if (t->loop[s])
+        t->loop[s](in[0], in[1], y, n);
+    else
+        choose(in[0], in[1], in[2], y, n);
+}
+
+static void store(const task *t, int r, int64_t from, int64_t n)
+{
+    const real *x = t->buffer[RESULTS + r];
+    if (!t->p->result[r].is_bool)
+        memcpy((real *)t->a->out[r] + from, x, (size_t)n * sizeof *x);
+    else
+        for (int64_t i = 0; i < n; i++)
+            ((uint8_t *)t->a->out[r])[from + i] = x[i] != 0;
+}
+
+/* Elements from, .., from + n - 1. */
+static void run_strip(task *t, int64_t from, int64_t n)
+{
+    const simd_program *p = t->p;
+    for (int k = 0; k < p->n_operands; k++)
+        if (p->operand[k].how == SIMD_DENSE) {
+            t->place[k] = (const real *)t->a->in[k] + from;
+            simd_ask_ahead(t->place[k], n);
+        } else if (p->operand[k].how == SIMD_SPREAD) {
+            walk_on(t, k, n);
+        }
+    for (int s = 0; s < p->n_steps; s++) {
+        int out = p->step[s].out, r = out - RESULTS;
+        bool direct = r >= 0 && r < p->n_results && t->direct[r];
+        real *y = direct ? (real *)t->a->out[r] + from : t->buffer[out];
+        run_step(t, s, y, n);
+        t->place[out] = y;
+    }
+    for (int r = 0; r < p->n_results; r++)
+        if (!t->direct[r])
+            store(t, r, from, n);
+}
+
+static void run_piece(const void *args, int64_t piece)
+{
+    task t;
+    t.a = args;
+    t.p = t.a->program;
+    int64_t from = piece * WGI_PIECE, end = from + WGI_PIECE;
+    end = end < t.p->count ? end : t.p->count;
+    begin(&t, from, end - from);
+    for (; from < end; from += STRIP)
+        run_strip(&t, from, end - from < STRIP ? end - from : STRIP);
+}
+
+void SIMD(steps)(const simd_steps *a)
+{
+    const simd_program *p = a->program;
+    int64_t work = p->count * p->n_steps;
+    simd_tasks(work < 1 << 15 ? 1 : a->threads, (p->count + WGI_PIECE - 1) / WGI_PIECE, run_piece,
+               a);
+}

@@ -1,0 +1,259 @@
+#include "ops/steps.h"
+#include "graph/file/internal.h"
+#include "wengert/ops/table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the ops --------------------------------------------------------------------------------- */
+
+static const struct {
+    const wg_op *op;
+    const char *dtypes;
+} ops[] = {
+    {&wg_op_add, "ff:f"},         {&wg_op_sub, "ff:f"},
+    {&wg_op_mul, "ff:f"},         {&wg_op_div, "ff:f"},
+    {&wg_op_pow, "ff:f"},         {&wg_op_remainder, "ff:f"},
+    {&wg_op_atan2, "ff:f"},       {&wg_op_maximum, "ff:f"},
+    {&wg_op_minimum, "ff:f"},     {&wg_op_neg, "f:f"},
+    {&wg_op_abs, "f:f"},          {&wg_op_sign, "f:f"},
+    {&wg_op_square, "f:f"},       {&wg_op_exp, "f:f"},
+    {&wg_op_log, "f:f"},          {&wg_op_log1p, "f:f"},
+    {&wg_op_expm1, "f:f"},        {&wg_op_sqrt, "f:f"},
+    {&wg_op_rsqrt, "f:f"},        {&wg_op_reciprocal, "f:f"},
+    {&wg_op_sin, "f:f"},          {&wg_op_cos, "f:f"},
+    {&wg_op_tan, "f:f"},          {&wg_op_asin, "f:f"},
+    {&wg_op_acos, "f:f"},         {&wg_op_atan, "f:f"},
+    {&wg_op_sinh, "f:f"},         {&wg_op_cosh, "f:f"},
+    {&wg_op_erf, "f:f"},          {&wg_op_floor, "f:f"},
+    {&wg_op_ceil, "f:f"},         {&wg_op_round, "f:f"},
+    {&wg_op_clamp, "f:f"},        {&wg_op_tanh, "f:f"},
+    {&wg_op_relu, "f:f"},         {&wg_op_relu_grad, "ff:f"},
+    {&wg_op_leaky_relu, "f:f"},   {&wg_op_elu, "f:f"},
+    {&wg_op_sigmoid, "f:f"},      {&wg_op_silu, "f:f"},
+    {&wg_op_silu_grad, "ff:f"},   {&wg_op_softplus, "f:f"},
+    {&wg_op_gelu, "f:f"},         {&wg_op_gelu_grad, "ff:f"},
+    {&wg_op_equal, "ff:b"},       {&wg_op_not_equal, "ff:b"},
+    {&wg_op_less, "ff:b"},        {&wg_op_less_equal, "ff:b"},
+    {&wg_op_greater, "ff:b"},     {&wg_op_greater_equal, "ff:b"},
+    {&wg_op_logical_and, "bb:b"}, {&wg_op_logical_or, "bb:b"},
+    {&wg_op_logical_xor, "bb:b"}, {&wg_op_logical_not, "b:b"},
+    {&wg_op_where, "bff:f"},      {&wg_op_cast, "b:f"},
+};
+
+const char *wgi_step_dtypes(const wg_op *op)
+{
+    for (int i = 0; i < WG_COUNT(ops); i++)
+        if (ops[i].op == op)
+            return ops[i].dtypes;
+    return NULL;
+}
+
+/* ---- attributes: all are numbers here -------------------------------------------------------- */
+
+static double get_attr(const wg_attr *a, const void *attrs)
+{
+    const char *at = (const char *)attrs + a->offset;
+    return a->kind == WG_ATTR_REAL ? *(const double *)(const void *)at
+                                   : *(const int *)(const void *)at;
+}
+
+static void set_attr(const wg_attr *a, void *attrs, double x)
+{
+    char *at = (char *)attrs + a->offset;
+    if (a->kind == WG_ATTR_REAL)
+        *(double *)(void *)at = x;
+    else
+        *(int *)(void *)at = (int)x;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static bool read_char(const char **at, char c)
+{
+    if (**at != c)
+        return false;
+    ++*at;
+    return true;
+}
+
+/* A letter and a number below `end`. */
+static bool read_name(const char **at, char letter, int end, int *index)
+{
+    char *after;
+    if (**at != letter || (*at)[1] < '0' || (*at)[1] > '9')
+        return false;
+    long n = strtol(*at + 1, &after, 10);
+    *index = (int)n;
+    *at = after;
+    return n >= 0 && n < end;
+}
+
+static bool read_number(const char **at, double *x)
+{
+    char *after;
+    *x = strtod(*at, &after);
+    bool some = after != *at;
+    *at = after;
+    return some;
+}
+
+static bool read_op(const char **at, wgi_step *s)
+{
+    size_t length = strcspn(*at, "[(");
+    for (int i = 0; i < WG_COUNT(ops) && !s->op; i++)
+        if (strlen(ops[i].op->name) == length && strncmp(ops[i].op->name, *at, length) == 0)
+            s->op = ops[i].op;
+    *at += length;
+    if (!s->op || !s->op->n_attrs)
+        return s->op;
+    double x;
+    for (int k = 0; k < s->op->n_attrs; k++) {
+        if (!read_char(at, k ? ',' : '[') || !read_number(at, &x) ||
+            (s->op->attrs[k].kind != WG_ATTR_REAL && !(x >= 0 && x < 100)))
+            return false;
+        set_attr(&s->op->attrs[k], s->attrs.bytes, x);
+    }
+    return read_char(at, ']');
+}
+
+/* One of the steps before step n, by its name. */
+static bool read_earlier(const char **at, const wgi_step *step, int n, wgi_term *t)
+{
+    bool is_result = **at == 'y';
+    int index, seen = 0;
+    if (!read_name(at, is_result ? 'y' : 't', n, &index))
+        return false;
+    t->kind = WGI_TERM_STEP;
+    for (t->index = 0; t->index < n; t->index++)
+        if ((step[t->index].result >= 0) == is_result && seen++ == index)
+            return true;
+    return false;
+}
+
+static bool read_term(const char **at, const wgi_step *step, int n, wgi_term *t)
+{
+    *t = (wgi_term){.kind = WGI_TERM_OPERAND};
+    if (**at == 'x')
+        return read_name(at, 'x', WGI_STEP_OPERANDS, &t->index);
+    if (**at == 't' || **at == 'y')
+        return read_earlier(at, step, n, t);
+    t->kind = WGI_TERM_NUMBER;
+    return read_number(at, &t->number);
+}
+
+/* Step n. */
+static bool read_step(const char **at, wgi_step *step, int n)
+{
+    wgi_step *s = &step[n];
+    int results = 0, index;
+    *s = (wgi_step){.result = -1};
+    for (int i = 0; i < n; i++)
+        results += step[i].result >= 0;
+    bool is_result = **at == 'y';
+    if (!read_name(at, is_result ? 'y' : 't', WGI_STEPS, &index) ||
+        index != (is_result ? results : n - results) ||
+        index >= (is_result ? WGI_STEP_RESULTS : n + 1))
+        return false;
+    s->result = is_result ? index : -1;
+    if (!read_char(at, '=') || !read_op(at, s))
+        return false;
+    s->n_in = (int)strcspn(wgi_step_dtypes(s->op), ":");
+    for (int k = 0; k < s->n_in; k++)
+        if (!read_char(at, k ? ',' : '(') || !read_term(at, step, n, &s->in[k]))
+            return false;
+    return read_char(at, ')');
+}
+
+static int read_steps(const char *text, wgi_step step[WGI_STEPS])
+{
+    int n = 0;
+    while (text && *text && n < WGI_STEPS) {
+        if ((n && !read_char(&text, ' ')) || !read_step(&text, step, n))
+            return -1;
+        n++;
+    }
+    return text && !*text ? n : -1;
+}
+
+int wgi_steps_read(const char *text, wgi_step step[WGI_STEPS])
+{
+    wgi_locale locale;
+    int n = wgi_locale_enter(&locale) ? read_steps(text, step) : -1;
+    wgi_locale_restore(&locale);
+    return n;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+typedef struct writer {
+    char *text;
+    size_t size, used;
+} writer;
+
+static void put(writer *w, const char *format, ...) WG_PRINTF(2, 3);
+static void put(writer *w, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    size_t room = w->used < w->size ? w->size - w->used : 0;
+    int n = vsnprintf(room ? w->text + w->used : NULL, room, format, list);
+    w->used += n > 0 ? (size_t)n : 0;
+    va_end(list);
+}
+
+/* With nine digits where they are enough to read the same number. */
+static void put_number(writer *w, double x)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.9g", x);
+    put(w, strtod(text, NULL) == x ? "%.9g" : "%.17g", x);
+}
+
+/* t or y and its number among those. */
+static void put_name(writer *w, const wgi_step *step, int n)
+{
+    int before = 0;
+    for (int i = 0; i < n; i++)
+        before += step[i].result < 0;
+    if (step[n].result >= 0)
+        put(w, "y%d", step[n].result);
+    else
+        put(w, "t%d", before);
+}
+
+static void put_step(writer *w, const wgi_step *step, int n)
+{
+    const wgi_step *s = &step[n];
+    put_name(w, step, n);
+    put(w, "=%s", s->op->name);
+    for (int k = 0; k < s->op->n_attrs; k++)
+        put(w, k ? "," : "["), put_number(w, get_attr(&s->op->attrs[k], s->attrs.bytes));
+    put(w, "%s(", s->op->n_attrs ? "]" : "");
+    for (int k = 0; k < s->n_in; k++) {
+        const wgi_term *t = &s->in[k];
+        put(w, "%s", k ? "," : "");
+        if (t->kind == WGI_TERM_STEP)
+            put_name(w, step, t->index);
+        else if (t->kind == WGI_TERM_OPERAND)
+            put(w, "x%d", t->index);
+        else
+            put_number(w, t->number);
+    }
+    put(w, ")");
+}
+
+bool wgi_steps_write(const wgi_step *step, int n, char *text, size_t size)
+{
+    writer w = {text, size, 0};
+    wgi_locale locale;
+    bool ok = wgi_locale_enter(&locale);
+    for (int i = 0; ok && i < n; i++) {
+        put(&w, "%s", i ? " " : "");
+        put_step(&w, step, i);
+    }
+    wgi_locale_restore(&locale);
+    return ok && w.used < size;
+}

@@ -1,0 +1,359 @@
+/* Elementwise nodes that a plan computes together: random graphs of them have the same bits as one
+ * by one; their text can be read; limits hold; and whoever makes NaN is still named. */
+#include "graph/element.h"
+#include "ops/steps.h"
+#include "tests/plans.h"
+#include "tests/test.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/fused.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint32_t next(uint32_t *state, uint32_t below)
+{
+    *state = *state * 1664525 + 1013904223;
+    return (*state >> 8) % below;
+}
+
+/* ---- random graphs --------------------------------------------------------------------------- */
+
+enum { LEAVES = 7, NODES = 90, SHAPES = 6 };
+
+typedef struct maze {
+    wg_graph *g;
+    wg_value *leaf[LEAVES];
+    wg_value *floats[NODES + LEAVES], *bools[NODES + 1];
+    int n_floats, n_bools, n_out;
+} maze;
+
+static const wg_shape shapes[SHAPES] = {
+    {0, {0}}, {1, {1}}, {2, {3, 5}}, {3, {4, 7, 33}}, {2, {300, 41}}, {1, {9001}},
+};
+
+/* The shape itself, one number, or one that is broadcast along some axes. */
+static wg_shape operand_shape(const wg_shape *s, int k)
+{
+    wg_shape x = *s;
+    if (k == 1)
+        return (wg_shape){0};
+    if (k == 2 && s->rank > 1)
+        return (wg_shape){1, {s->dim[s->rank - 1]}};
+    for (int i = 0; i < s->rank && k > 2 && k < 5; i++)
+        x.dim[i] = i % 2 == k % 2 ? 1 : x.dim[i];
+    return x;
+}
+
+static wg_value *any_float(maze *m, uint32_t *r)
+{
+    /* mostly one of the last, so that chains are long */
+    int n = m->n_floats, back = (int)next(r, 4) ? (int)next(r, 4) : (int)next(r, (uint32_t)n);
+    return m->floats[n - 1 - (back < n ? back : n - 1)];
+}
+
+static wg_value *add_node(maze *m, uint32_t *r)
+{
+    static const wg_op *const unary[] = {
+        &wg_op_neg,     &wg_op_abs,   &wg_op_square, &wg_op_exp,      &wg_op_tanh,
+        &wg_op_sigmoid, &wg_op_relu,  &wg_op_silu,   &wg_op_softplus, &wg_op_sin,
+        &wg_op_erf,     &wg_op_floor, &wg_op_atan,   &wg_op_log1p,    &wg_op_sqrt,
+        &wg_op_sign,    &wg_op_cosh,  &wg_op_expm1,  &wg_op_log,      &wg_op_reciprocal,
+    };
+    static const wg_op *const binary[] = {
+        &wg_op_add,     &wg_op_sub,   &wg_op_mul,       &wg_op_div,       &wg_op_maximum,
+        &wg_op_minimum, &wg_op_atan2, &wg_op_relu_grad, &wg_op_silu_grad, &wg_op_remainder,
+    };
+    static const wg_op *const tests[] = {
+        &wg_op_equal,      &wg_op_not_equal, &wg_op_less,
+        &wg_op_less_equal, &wg_op_greater,   &wg_op_greater_equal,
+    };
+    wg_value *a = any_float(m, r), *b = any_float(m, r),
+             *w = m->bools[next(r, (uint32_t)m->n_bools)];
+    switch (next(r, 12)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: return wg_apply1(WG_HERE, unary[next(r, WG_COUNT(unary))], NULL, a);
+    case 4:
+    case 5: {
+        const wg_op *op = binary[next(r, WG_COUNT(binary))];
+        bool grad = op == &wg_op_relu_grad || op == &wg_op_silu_grad;
+        return wg_apply2(WG_HERE, op, NULL, a, grad ? a : b);
+    }
+    case 6: return wg_apply2(WG_HERE, tests[next(r, WG_COUNT(tests))], NULL, a, b);
+    case 7: return wg_where(w, a, b);
+    case 8: {
+        wg_value *v = m->bools[next(r, (uint32_t)m->n_bools)];
+        uint32_t how = next(r, 4);
+        return how == 0   ? wg_logical_and(w, v)
+               : how == 1 ? wg_logical_or(w, v)
+               : how == 2 ? wg_logical_xor(w, v)
+                          : wg_logical_not(w);
+    }
+    case 9: return wg_cast(w, a->dtype);
+    case 10: return next(r, 2) ? wg_clamp(a, -0.5, 1.25) : wg_leaky_relu(a, 0.1);
+    default: return next(r, 2) ? wg_scale(a, 0.75) : wg_shift(a, -0.1);
+    }
+}
+
+static maze new_maze(wg_dtype dtype, const wg_shape *shape, uint32_t seed)
+{
+    maze m = {.g = wg_graph_new()};
+    char name[20];
+    for (int k = 0; k < LEAVES; k++) {
+        snprintf(name, sizeof name, "x%d", k);
+        wg_dtype own = k == 6 ? WG_BOOL : dtype;
+        m.leaf[k] = wg_input(m.g, name, own, operand_shape(shape, k == 6 ? 0 : k));
+        if (k < 6)
+            m.floats[m.n_floats++] = m.leaf[k];
+        else
+            m.bools[m.n_bools++] = m.leaf[k];
+    }
+    for (int i = 0; i < NODES; i++) {
+        wg_value *y = add_node(&m, &seed);
+        check_that(y != NULL, "%s", wg_graph_message(m.g));
+        if (y->dtype == WG_BOOL)
+            m.bools[m.n_bools++] = y;
+        else
+            m.floats[m.n_floats++] = y;
+        if (next(&seed, 6) == 0 || i == NODES - 1)
+            wg_output(y, (snprintf(name, sizeof name, "y%d", m.n_out++), name));
+    }
+    return m;
+}
+
+static void fill(const maze *m, wg_plan *p)
+{
+    for (int k = 0; k < LEAVES; k++) {
+        uint32_t r = 5 + (uint32_t)k;
+        for (int64_t i = 0; i < wg_value_count(m->leaf[k]); i++) {
+            double x = (double)next(&r, 4001) / 1000 - 2;
+            if (m->leaf[k]->dtype == WG_F32)
+                wg_plan_f32(p, m->leaf[k])[i] = (float)x;
+            else if (m->leaf[k]->dtype == WG_F64)
+                wg_plan_f64(p, m->leaf[k])[i] = x;
+            else
+                ((uint8_t *)wg_plan_data(p, m->leaf[k]))[i] = x > 0;
+        }
+    }
+}
+
+static wg_plan *plan_of_maze(const maze *m, int threads, bool no_fuse)
+{
+    const wg_plan_options o = {.threads = threads, .no_fuse = no_fuse};
+    wg_plan *p;
+    check_that(wg_plan_create(&p, m->g, &o) == WG_OK, "%s", wg_graph_message(m->g));
+    check_that(wg_plan_check(p) == WG_OK, "%s", wg_plan_message(p));
+    fill(m, p);
+    check_that(wg_plan_run(p, 0) == WG_OK, "%s", wg_plan_message(p));
+    return p;
+}
+
+static int fused_steps(const wg_plan *p, int *nodes)
+{
+    wgi_step step[WGI_STEPS];
+    int steps = 0;
+    for (size_t i = 0; i < wg_plan_step_count(p); i++) {
+        const wg_node *n = wg_plan_step_at(p, i).node;
+        if (n->op != &wg_op_fused_elementwise)
+            continue;
+        int k = wgi_steps_read(((const wg_fused_elementwise_attrs *)n->attrs)->steps, step);
+        assert_true(k >= 2 && k <= WGI_STEPS && n->n_in <= WGI_STEP_OPERANDS &&
+                    n->n_out <= WGI_STEP_RESULTS);
+        steps += k;
+        ++*nodes;
+    }
+    return steps;
+}
+
+/* Of the same bits, NaN too, of which the sign may differ. */
+static int64_t compare(const maze *m, wg_plan *a, wg_plan *b)
+{
+    int64_t compared = 0;
+    for (size_t i = 0; i < wg_graph_output_count(m->g); i++) {
+        const wg_value *v = wg_graph_output(m->g, i);
+        const char *x = wg_plan_data(a, v), *y = wg_plan_data(b, v);
+        size_t size = wg_dtype_size(v->dtype);
+        for (int64_t k = 0; k < wg_value_count(v); k++, compared++) {
+            const char *u = x + (size_t)k * size, *w = y + (size_t)k * size;
+            bool nan =
+                isnan(wgi_get_element(x, v->dtype, k)) && isnan(wgi_get_element(y, v->dtype, k));
+            check_that(nan || memcmp(u, w, size) == 0, "output %zu of %s, element %lld", i,
+                       v->node->op->name, (long long)k);
+        }
+    }
+    return compared;
+}
+
+static void random_graphs_have_the_bits_of_plain_ones(void **state)
+{
+    (void)state;
+    int64_t compared = 0;
+    int steps = 0, nodes = 0;
+    for (uint32_t seed = 0; seed < 120; seed++) {
+        maze m = new_maze(seed % 3 ? WG_F32 : WG_F64, &shapes[seed % SHAPES], 77 * seed + 1);
+        wg_plan *plain = plan_of_maze(&m, 1, true), *one = plan_of_maze(&m, 1, false),
+                *three = plan_of_maze(&m, 3, false);
+        compared += compare(&m, one, plain) + compare(&m, three, plain);
+        steps += fused_steps(one, &nodes);
+        wg_plan_free(plain);
+        wg_plan_free(one);
+        wg_plan_free(three);
+        wg_graph_free(m.g);
+    }
+    print_message("%lld numbers of %d steps in %d nodes\n", (long long)compared, steps, nodes);
+    assert_true(compared > 10000000 && steps > 1000 && nodes > 200);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void steps_are_read_as_they_are_written(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        "t0=mul(x0,x1) y0=tanh(t0)",
+        "y0=clamp[-1,0.10000000000000001](x15) t0=gelu[1](y0) y1=where(x2,t0,1e-30)",
+        "t0=less(x0,inf) t1=logical_not(t0) y0=cast[1](t1)",
+    };
+    static const char *const bad[] = {
+        "",
+        " ",
+        "y0",
+        "y0=",
+        "y0=tanh",
+        "y0=tanh(",
+        "y0=tanh(x0",
+        "y0=tanh(x0) ",
+        "y1=tanh(x0)",
+        "y0=tanh(x16)",
+        "y0=tanh(x-1)",
+        "y0=tanh(t0)",
+        "y0=tanh(y0)",
+        "t1=tanh(x0)",
+        "y0=sum(x0)",
+        "y0=tanh(x0,x1)",
+        "y0=mul(x0)",
+        "y0=clamp(x0)",
+        "y0=clamp[1](x0)",
+        "y0=gelu[-1](x0)",
+        "y0=tanh(x0)y1=tanh(x0)",
+        "y0=tanh(x99999999999999999999)",
+        "z0=tanh(x0)",
+    };
+    wgi_step step[WGI_STEPS];
+    char text[WGI_STEPS_TEXT];
+    for (int i = 0; i < WG_COUNT(good); i++) {
+        int n = wgi_steps_read(good[i], step);
+        assert_int_equal(n, i == 0 ? 2 : 3);
+        assert_true(wgi_steps_write(step, n, text, sizeof text));
+        if (i != 1) /* whose 0.1 is shorter */
+            assert_string_equal(text, good[i]);
+        assert_false(wgi_steps_write(step, n, text, strlen(text)));
+    }
+    for (int i = 0; i < WG_COUNT(bad); i++)
+        check_that(wgi_steps_read(bad[i], step) <= 0, "'%s' was read", bad[i]);
+    char many[20 * (WGI_STEPS + 1)] = "";
+    for (int i = 0; i <= WGI_STEPS; i++)
+        snprintf(many + strlen(many), 20, "%st%d=tanh(x0)", i ? " " : "", i);
+    assert_int_equal(wgi_steps_read(many, step), -1);
+    *strrchr(many, ' ') = '\0';
+    assert_int_equal(wgi_steps_read(many, step), WGI_STEPS);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static void long_chains_are_cut(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(100)), *y = x;
+    for (int i = 0; i < 500; i++)
+        y = i % 2 ? wg_tanh(y) : wg_shift(y, 0.01 * (i % 5));
+    wg_output(y, "y");
+    wg_plan *p = plan_of(g, NULL);
+    int nodes = 0;
+    assert_int_equal(fused_steps(p, &nodes), 500);
+    wg_plan_free(p);
+    wg_graph_free(g);
+    assert_true(nodes >= 500 / WGI_STEPS && nodes <= 2 + 500 / WGI_STEPS);
+}
+
+/* Two halves of a chain around a product: it must not move behind what it is read by. */
+static void others_are_read_and_read_in_order(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(8, 8));
+    wg_value *a = wg_tanh(wg_scale(x, 2)), *b = wg_matmul(a, x);
+    wg_output(wg_mul(wg_exp(wg_add(a, b)), a), "y");
+    wg_plan *p = plan_of(g, NULL);
+    int nodes = 0;
+    assert_int_equal(fused_steps(p, &nodes), 4); /* the sum is part of the product */
+    assert_int_equal(nodes, 2);
+    assert_int_equal(wg_plan_check(p), WG_OK);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* Constants are still folded, and phases and shapes stay apart. */
+static void what_is_constant_is_not_computed_in_a_run(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(6));
+    wg_value *table = wg_exp(wg_sin(wg_iota(g, WG_F32, WG_SHAPE(6), 0, 0, 1)));
+    wg_output(wg_mul(wg_neg(x), table), "y");
+    wg_plan *p = plan_of(g, NULL);
+    int nodes = 0;
+    assert_int_equal(fused_steps(p, &nodes), 2);
+    assert_int_equal(wg_plan_step_count(p), 1);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* ---- numbers that are none ------------------------------------------------------------------- */
+
+/* The result overwrites x, so that the step is found from a copy of it. */
+static void the_step_that_makes_nan_is_named(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3, 100)),
+             *b = wg_input(g, "b", WG_F32, WG_SHAPE(3, 1));
+    wg_value *h = wg_dropout(x, 0.25);
+    wg_scope_push(g, "body");
+    wg_value *root = wg_sqrt(wg_add(h, b));
+    int line = __LINE__ - 1;
+    wg_scope_pop(g);
+    wg_output(wg_exp(wg_neg(root)), "y");
+    wg_plan *p = plan_of(g, NULL);
+    char expected[100];
+    snprintf(expected, sizeof expected,
+             "result 0 is NaN at element 200 (test_fused_elementwise.c:%d)", line);
+    memcpy(wg_plan_data(p, b), (float[]){0, 1, -5}, 3 * sizeof(float));
+    for (int i = 0; i < 300; i++)
+        wg_plan_f32(p, x)[i] = 1;
+    const wg_node *n = wg_plan_first_nonfinite(p, 0);
+    assert_true(n && n->op == &wg_op_sqrt);
+    const char *got = wg_plan_message(p);
+    check_that(strstr(got, "body: sqrt(") == got && strstr(got, expected), "%s", got);
+    int nodes = 0;
+    assert_int_equal(fused_steps(p, &nodes), 4);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_graphs_have_the_bits_of_plain_ones),
+        cmocka_unit_test(steps_are_read_as_they_are_written),
+        cmocka_unit_test(long_chains_are_cut),
+        cmocka_unit_test(others_are_read_and_read_in_order),
+        cmocka_unit_test(what_is_constant_is_not_computed_in_a_run),
+        cmocka_unit_test(the_step_that_makes_nan_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
