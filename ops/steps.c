@@ -1,7 +1,8 @@
 #include "ops/steps.h"
-#include "graph/file/internal.h"
 #include "wengert/ops/table.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,12 @@ const char *wgi_step_dtypes(const wg_op *op)
 
 /* ---- attributes: all are numbers here -------------------------------------------------------- */
 
+/* A cast goes to the float dtype of the node. */
+static int attrs_in_text(const wg_op *op)
+{
+    return op == &wg_op_cast ? 0 : op->n_attrs;
+}
+
 static double get_attr(const wg_attr *a, const void *attrs)
 {
     const char *at = (const char *)attrs + a->offset;
@@ -67,6 +74,15 @@ static void set_attr(const wg_attr *a, void *attrs, double x)
         *(double *)(void *)at = x;
     else
         *(int *)(void *)at = (int)x;
+}
+
+/* 10^d for 0 <= d <= 22, exactly. */
+static double power_of_ten(int d)
+{
+    double x = 1;
+    for (int i = 0; i < d; i++)
+        x *= 10;
+    return x;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -91,13 +107,40 @@ static bool read_name(const char **at, char letter, int end, int *index)
     return n >= 0 && n < end;
 }
 
+/* Digits as a whole number below 2^63, and how many there were. */
+static uint64_t read_digits(const char **at, int *n)
+{
+    uint64_t x = 0;
+    for (*n = 0; **at >= '0' && **at <= '9' && *n < 18; ++*n)
+        x = 10 * x + (uint64_t)(*(*at)++ - '0');
+    return x;
+}
+
+/* k / 10^d or m 2^e, as put_number writes them. */
 static bool read_number(const char **at, double *x)
 {
-    char *after;
-    *x = strtod(*at, &after);
-    bool some = after != *at;
-    *at = after;
-    return some;
+    double sign = read_char(at, '-') ? -1 : 1;
+    int whole, after = 0;
+    if (strncmp(*at, "inf", 3) == 0 || strncmp(*at, "nan", 3) == 0) {
+        *x = sign * (double)(**at == 'i' ? INFINITY : NAN);
+        *at += 3;
+        return true;
+    }
+    uint64_t k = read_digits(at, &whole);
+    if (read_char(at, '.')) {
+        uint64_t rest = read_digits(at, &after);
+        for (int i = 0; i < after; i++)
+            k *= 10;
+        k += rest;
+    }
+    *x = sign * (double)k / power_of_ten(after);
+    if (read_char(at, 'p')) {
+        bool down = read_char(at, '-');
+        int digits, e = (int)read_digits(at, &digits);
+        *x = ldexp(*x, down ? -e : e);
+        return whole && digits && digits < 6 && !after;
+    }
+    return whole && whole + after < 18;
 }
 
 static bool read_op(const char **at, wgi_step *s)
@@ -107,10 +150,10 @@ static bool read_op(const char **at, wgi_step *s)
         if (strlen(ops[i].op->name) == length && strncmp(ops[i].op->name, *at, length) == 0)
             s->op = ops[i].op;
     *at += length;
-    if (!s->op || !s->op->n_attrs)
+    if (!s->op || !attrs_in_text(s->op))
         return s->op;
     double x;
-    for (int k = 0; k < s->op->n_attrs; k++) {
+    for (int k = 0; k < attrs_in_text(s->op); k++) {
         if (!read_char(at, k ? ',' : '[') || !read_number(at, &x) ||
             (s->op->attrs[k].kind != WG_ATTR_REAL && !(x >= 0 && x < 100)))
             return false;
@@ -167,7 +210,7 @@ static bool read_step(const char **at, wgi_step *step, int n)
     return read_char(at, ')');
 }
 
-static int read_steps(const char *text, wgi_step step[WGI_STEPS])
+int wgi_steps_read(const char *text, wgi_step step[WGI_STEPS])
 {
     int n = 0;
     while (text && *text && n < WGI_STEPS) {
@@ -176,14 +219,6 @@ static int read_steps(const char *text, wgi_step step[WGI_STEPS])
         n++;
     }
     return text && !*text ? n : -1;
-}
-
-int wgi_steps_read(const char *text, wgi_step step[WGI_STEPS])
-{
-    wgi_locale locale;
-    int n = wgi_locale_enter(&locale) ? read_steps(text, step) : -1;
-    wgi_locale_restore(&locale);
-    return n;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -204,12 +239,32 @@ static void put(writer *w, const char *format, ...)
     va_end(list);
 }
 
-/* With nine digits where they are enough to read the same number. */
+/* A short decimal fraction if there is one, else m 2^e as "mpe": by whole numbers alone, so that no
+ * locale changes it. */
 static void put_number(writer *w, double x)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%.9g", x);
-    put(w, strtod(text, NULL) == x ? "%.9g" : "%.17g", x);
+    enum { MOST = 9 };
+    double size = fabs(x);
+    put(w, "%s", signbit(x) ? "-" : "");
+    if (!isfinite(x)) {
+        put(w, isnan(x) ? "nan" : "inf");
+        return;
+    }
+    for (int d = 0; d <= MOST && size < 1e6; d++) {
+        double tens = power_of_ten(d), k = rint(size * tens);
+        uint64_t whole = (uint64_t)k / (uint64_t)tens, rest = (uint64_t)k % (uint64_t)tens;
+        if (k / tens != size)
+            continue;
+        put(w, "%" PRIu64, whole);
+        if (d)
+            put(w, ".%0*" PRIu64, d, rest);
+        return;
+    }
+    int e;
+    uint64_t m = (uint64_t)ldexp(frexp(size, &e), 53);
+    for (e -= 53; m % 2 == 0; e++)
+        m /= 2;
+    put(w, "%" PRIu64 "p%d", m, e);
 }
 
 /* t or y and its number among those. */
@@ -229,9 +284,9 @@ static void put_step(writer *w, const wgi_step *step, int n)
     const wgi_step *s = &step[n];
     put_name(w, step, n);
     put(w, "=%s", s->op->name);
-    for (int k = 0; k < s->op->n_attrs; k++)
+    for (int k = 0; k < attrs_in_text(s->op); k++)
         put(w, k ? "," : "["), put_number(w, get_attr(&s->op->attrs[k], s->attrs.bytes));
-    put(w, "%s(", s->op->n_attrs ? "]" : "");
+    put(w, "%s(", attrs_in_text(s->op) ? "]" : "");
     for (int k = 0; k < s->n_in; k++) {
         const wgi_term *t = &s->in[k];
         put(w, "%s", k ? "," : "");
@@ -248,12 +303,9 @@ static void put_step(writer *w, const wgi_step *step, int n)
 bool wgi_steps_write(const wgi_step *step, int n, char *text, size_t size)
 {
     writer w = {text, size, 0};
-    wgi_locale locale;
-    bool ok = wgi_locale_enter(&locale);
-    for (int i = 0; ok && i < n; i++) {
+    for (int i = 0; i < n; i++) {
         put(&w, "%s", i ? " " : "");
         put_step(&w, step, i);
     }
-    wgi_locale_restore(&locale);
-    return ok && w.used < size;
+    return w.used < size;
 }

@@ -4,8 +4,9 @@
  * The nodes are looked at in their order of execution.  One that reads the value of a group joins
  * it, and makes one of several groups that it reads; so a group is open as long as nobody else has
  * read it.  The new node stands where the last of the group stood: what the group reads comes
- * before, and whoever reads the group, after.  Nodes in between, which have nothing to do with the
- * group, are few (MOST_BETWEEN), since operands of the group's first nodes live until its last.
+ * before, and whoever reads the group, after.  Other nodes may lie between its members, a few, if
+ * memory does not suffer: over them, what the group reads stays alive in the place of what it has
+ * computed.
  *
  * In a checked plan each node stays by itself, so that a message can name it; in others,
  * wg_plan_first_nonfinite finds the step (run.c). */
@@ -18,6 +19,7 @@
 #include <string.h>
 
 enum { MOST_BETWEEN = 8 };
+#define NO_READER UINT32_MAX
 
 typedef struct group {
     uint32_t member[WGI_STEPS]; /* nodes, ascending */
@@ -38,6 +40,8 @@ typedef struct pass {
     uint32_t n_groups;
     uint32_t *of;    /* [nodes] group + 1, 0: none */
     bool *foldable;  /* [nodes] computed when the plan is made */
+    uint32_t *root;  /* [values] facts.h */
+    uint32_t *last;  /* [values] by root: the last node that reads it, or NO_READER */
     bool *is_marked; /* [values] an output, or assigned */
     wgi_step step[WGI_STEPS];
     wg_graph *to;
@@ -206,10 +210,36 @@ static group *begin_group(pass *s)
     return x;
 }
 
+/* Whether the last reader of the value, directly or through views, is of the group. */
+static bool dies_in(const pass *s, const group *x, uint32_t value)
+{
+    uint32_t last = s->last[s->root[value]];
+    return last != NO_READER && group_of(s, last) == x;
+}
+
+/* Whether the group takes no more memory if it waits: for a computed operand that it uses up, a
+ * result that is not there yet. */
+static bool may_wait(const pass *s, const group *x)
+{
+    size_t reads = 0, makes = 0;
+    for (int k = 0; k < x->n_operands; k++) {
+        const wg_value *root = wg_graph_value(s->g, s->root[x->operand[k]]);
+        if (root->node->n_in && dies_in(s, x, x->operand[k]))
+            reads += wg_value_bytes(root);
+    }
+    for (int i = 0; i < x->n; i++) {
+        const wg_value *v = node_at(s, x->member[i])->out[0];
+        makes += dies_in(s, x, v->id) ? 0 : wg_value_bytes(v);
+    }
+    return reads <= makes;
+}
+
+/* n, which is node number `place` of those that run, may become part of the group. */
 static bool is_open_to(const pass *s, const group *x, const wg_node *n, uint32_t place)
 {
-    return !x->closed && place - x->place <= MOST_BETWEEN + 1 &&
-           are_alike(node_at(s, x->member[0]), n);
+    uint32_t between = place - x->place - 1;
+    return !x->closed && are_alike(node_at(s, x->member[0]), n) &&
+           (between == 0 || (between <= MOST_BETWEEN && may_wait(s, x)));
 }
 
 /* n, node number `place` of those that run, joins the groups that it reads, or begins one.  A group
@@ -246,9 +276,25 @@ static void close_read(pass *s, const wg_node *n)
     }
 }
 
+static void find_last_readers(pass *s)
+{
+    for (size_t i = 0; i < wg_graph_value_count(s->g); i++)
+        s->last[i] = NO_READER;
+    for (uint32_t i = 0; i < wg_graph_node_count(s->g); i++) {
+        const wg_node *n = node_at(s, i);
+        for (int k = 0; !wgi_is_view(n) && k < n->n_in; k++)
+            s->last[s->root[n->in[k]->id]] = i;
+    }
+    for (size_t i = 0; i < s->p->marks.n_outputs; i++)
+        s->last[s->root[s->p->marks.outputs[i].value->id]] = NO_READER;
+    for (size_t i = 0; i < s->p->marks.n_assigns; i++)
+        s->last[s->root[s->p->marks.assigns[i].value->id]] = NO_READER;
+}
+
 static void find_groups(pass *s)
 {
     uint32_t place = 0;
+    find_last_readers(s);
     for (uint32_t i = 0; i < wg_graph_node_count(s->g); i++) {
         const wg_node *n = node_at(s, i);
         if (!s->foldable[i] && is_candidate(n))
@@ -412,9 +458,11 @@ static bool start(pass *s)
     s->group = malloc((nodes + 1) * sizeof *s->group);
     s->of = calloc(nodes + 1, sizeof *s->of);
     s->foldable = wgi_foldable_nodes(s->g, !s->p->options.no_fold);
+    s->root = wgi_roots(s->g);
+    s->last = malloc((values + 1) * sizeof *s->last);
     s->is_marked = calloc(values + 1, sizeof *s->is_marked);
     s->map = calloc(values + 1, sizeof(wg_value *));
-    return s->group && s->of && s->foldable && s->is_marked && s->map;
+    return s->group && s->of && s->foldable && s->root && s->last && s->is_marked && s->map;
 }
 
 static bool found_any(const pass *s)
@@ -451,6 +499,8 @@ bool wgi_pass_elementwise(wgi_planner *p)
     free(s.group);
     free(s.of);
     free(s.foldable);
+    free(s.root);
+    free(s.last);
     free(s.is_marked);
     free(s.map);
     return ok;

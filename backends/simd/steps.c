@@ -167,6 +167,9 @@ static const char *make_program(simd_program *p, const wg_node *n)
 static const char *refuses(const wg_node *n)
 {
     simd_program p;
+    for (int k = 0; k < n->n_in; k++)
+        if (wg_dtype_is_half(n->in[k]->dtype))
+            return "16 bits";
     return wg_value_count(n->out[0]) ? make_program(&p, n) : "an empty result";
 }
 
