@@ -54,31 +54,37 @@ static bool check_term(wg_node *n, const wgi_step *step, int i, int k)
                                             step[i].op->name, k, got_bool ? "" : "not ");
 }
 
-/* All values have the shape of the result. */
-static bool check_step(wg_node *n, const wgi_step *step, int i, const wg_shape *shape)
+/* Its operands fit together; *own is their shape. */
+static bool check_step(wg_node *n, const wgi_step *step, int i, wg_shape *own)
 {
-    wg_shape own = {0};
+    own[i] = (wg_shape){0};
     for (int k = 0; k < step[i].n_in; k++) {
         const wgi_term *t = &step[i].in[k];
         if (!check_term(n, step, i, k))
             return false;
-        if (t->kind == WGI_TERM_STEP)
-            own = *shape;
-        if (t->kind == WGI_TERM_OPERAND &&
-            !wg_need_broadcast(n, &own, &n->in[t->index]->shape, &own))
+        const wg_shape *of = t->kind == WGI_TERM_STEP      ? &own[t->index]
+                             : t->kind == WGI_TERM_OPERAND ? &n->in[t->index]->shape
+                                                           : NULL;
+        if (of && !wg_need_broadcast(n, &own[i], of, &own[i]))
             return false;
     }
+    return true;
+}
+
+/* All results have one shape. */
+static bool check_result(wg_node *n, int i, const wg_shape *own, const wg_shape *shape)
+{
     char is[160], must[160];
-    return wg_shape_equal(&own, shape) ||
+    return wg_shape_equal(own, shape) ||
            wg_fail(n, WG_ESHAPE, "step %d has shape %s, must have %s", i,
-                   wg_shape_text(&own, is, sizeof is), wg_shape_text(shape, must, sizeof must));
+                   wg_shape_text(own, is, sizeof is), wg_shape_text(shape, must, sizeof must));
 }
 
 static bool infer_steps(wg_node *n)
 {
     wgi_step step[WGI_STEPS];
+    wg_shape own[WGI_STEPS], shape;
     wg_dtype dtype;
-    wg_shape shape;
     int count = wgi_steps_read(text_of(n), step), results = 0;
     if (count < 1 || n->n_in < 1 || n->n_in > WGI_STEP_OPERANDS)
         return wg_fail(n, WG_EINVAL, "'%s' are no steps of %d operands",
@@ -86,9 +92,10 @@ static bool infer_steps(wg_node *n)
     if (!take_operands(n, &dtype, &shape))
         return false;
     for (int i = 0; i < count; i++) {
-        if (!check_step(n, step, i, &shape))
+        bool is_result = step[i].result >= 0;
+        if (!check_step(n, step, i, own) || (is_result && !check_result(n, i, &own[i], &shape)))
             return false;
-        results += step[i].result >= 0;
+        results += is_result;
     }
     if (!results)
         return wg_fail(n, WG_EINVAL, "no step is a result");

@@ -8,6 +8,8 @@
  * memory does not suffer: over them, what the group reads stays alive in the place of what it has
  * computed.
  *
+ * What a step reads may be broadcast, so an expand before it is left out.
+ *
  * In a checked plan each node stays by itself, so that a message can name it; in others,
  * wg_plan_first_nonfinite finds the step (run.c). */
 #include "backends/plan/planner.h"
@@ -30,7 +32,9 @@ typedef struct group {
     uint32_t operand[WGI_STEP_OPERANDS]; /* values */
     uint32_t result[WGI_STEP_RESULTS];   /* values */
     int n_operands, n_results;
-    bool has_float; /* among the operands */
+    bool has_float;   /* among the operands */
+    bool has_shape;   /* each result has its shape without expands before it, too */
+    bool has_expands; /* that it makes superfluous */
 } group;
 
 typedef struct pass {
@@ -42,7 +46,8 @@ typedef struct pass {
     bool *foldable;  /* [nodes] computed when the plan is made */
     uint32_t *root;  /* [values] facts.h */
     uint32_t *last;  /* [values] by root: the last node that reads it, or NO_READER */
-    bool *is_marked; /* [values] an output, or assigned */
+    bool *is_marked; /* [values] an output, assigned, or read outside of its group */
+    bool *is_read;   /* [nodes] of expands: by others than groups that make them superfluous */
     wgi_step step[WGI_STEPS];
     wg_graph *to;
     wg_value **map;
@@ -122,6 +127,14 @@ static wg_node *node_at(const pass *s, uint32_t id)
     return wg_graph_node(s->g, id);
 }
 
+/* v before it was broadcast. */
+static wg_value *unexpanded(wg_value *v)
+{
+    while (v->node->op == &wg_op_expand)
+        v = v->node->in[0];
+    return v;
+}
+
 static bool has_value(const pass *s, const group *x, const wg_value *v)
 {
     return group_of(s, v->node->id) == x;
@@ -138,32 +151,35 @@ static bool add_to(uint32_t *list, int *n, int most, uint32_t id)
     return true;
 }
 
+static bool add_number(double *number, int *numbers, double x)
+{
+    for (int i = 0; i < *numbers; i++)
+        if (number[i] == x)
+            return true;
+    if (*numbers == WGI_STEP_NUMBERS)
+        return false;
+    number[(*numbers)++] = x;
+    return true;
+}
+
 /* What the members read from outside the group; false if it is too much. */
 static bool list_operands(const pass *s, group *x)
 {
     double number[WGI_STEP_NUMBERS];
     int numbers = 0;
     x->n_operands = 0;
-    x->has_float = false;
+    x->has_float = x->has_expands = false;
     for (int i = 0; i < x->n; i++) {
         const wg_node *n = node_at(s, x->member[i]);
         for (int k = 0; k < n->n_in; k++) {
-            const wg_value *v = n->in[k];
-            if (has_value(s, x, v))
+            wg_value *v = unexpanded(n->in[k]);
+            if (has_value(s, x, n->in[k]))
                 continue;
-            if (!is_number(v)) {
-                if (!add_to(x->operand, &x->n_operands, WGI_STEP_OPERANDS, v->id))
-                    return false;
-                x->has_float |= is_float(v);
-                continue;
-            }
-            int at = 0;
-            while (at < numbers && number[at] != number_of(v))
-                at++;
-            if (at == WGI_STEP_NUMBERS)
+            if (is_number(v) ? !add_number(number, &numbers, number_of(v))
+                             : !add_to(x->operand, &x->n_operands, WGI_STEP_OPERANDS, v->id))
                 return false;
-            if (at == numbers)
-                number[numbers++] = number_of(v);
+            x->has_float |= !is_number(v) && is_float(v);
+            x->has_expands |= v != n->in[k];
         }
     }
     return true;
@@ -305,7 +321,53 @@ static void find_groups(pass *s)
     }
 }
 
+/* Whether the group is to become a node, once its results are known. */
+static bool is_worth_it(const group *x)
+{
+    return x && (x->n > 1 || (x->n == 1 && x->has_expands)) && x->n_results > 0 && x->has_float &&
+           x->has_shape;
+}
+
 /* ---- results --------------------------------------------------------------------------------- */
+
+static int index_of(const uint32_t *list, int n, uint32_t id)
+{
+    int i = 0;
+    while (i < n && list[i] != id)
+        i++;
+    return i < n ? i : -1;
+}
+
+/* *to broadcast with a shape that fits. */
+static void broadcast(wg_shape *to, const wg_shape *shape)
+{
+    wg_shape wide = to->rank >= shape->rank ? *to : *shape;
+    const wg_shape *other = to->rank >= shape->rank ? shape : to;
+    for (int i = 0; i < other->rank; i++) {
+        int64_t *dim = &wide.dim[i + wide.rank - other->rank];
+        *dim = *dim == 1 ? other->dim[i] : *dim;
+    }
+    *to = wide;
+}
+
+static bool results_have_shape(const pass *s, const group *x)
+{
+    wg_shape own[WGI_STEPS] = {{0}};
+    for (int i = 0; i < x->n; i++) {
+        const wg_node *n = node_at(s, x->member[i]);
+        for (int k = 0; k < n->n_in; k++) {
+            const wg_value *v = unexpanded(n->in[k]);
+            broadcast(&own[i], has_value(s, x, n->in[k])
+                                   ? &own[index_of(x->member, x->n, v->node->id)]
+                               : is_number(v) ? &(wg_shape){0}
+                                              : &v->shape);
+        }
+        if (index_of(x->result, x->n_results, n->out[0]->id) >= 0 &&
+            !wg_shape_equal(&own[i], &n->out[0]->shape))
+            return false;
+    }
+    return true;
+}
 
 static void add_result(group *x, const wg_value *v)
 {
@@ -333,23 +395,28 @@ static void find_results(pass *s)
         for (int k = 0; x->into == i && k < x->n; k++)
             if (s->is_marked[node_at(s, x->member[k])->out[0]->id])
                 add_result(x, node_at(s, x->member[k])->out[0]);
+        x->has_shape = x->into == i && results_have_shape(s, x);
+    }
+}
+
+static void find_read_expands(pass *s)
+{
+    for (uint32_t i = 0; i < wg_graph_node_count(s->g); i++) {
+        const wg_node *n = node_at(s, i);
+        for (int k = 0; !is_worth_it(group_of(s, i)) && k < n->n_in; k++)
+            s->is_read[n->in[k]->node->id] = true;
+        for (int k = 0; k < n->n_out; k++)
+            s->is_read[i] |= s->is_marked[n->out[k]->id];
     }
 }
 
 /* ---- the new nodes --------------------------------------------------------------------------- */
 
-static int index_of(const uint32_t *list, int n, uint32_t id)
-{
-    int i = 0;
-    while (i < n && list[i] != id)
-        i++;
-    return i < n ? i : -1;
-}
-
-static wgi_term term_of(const pass *s, const group *x, const wg_value *v)
+static wgi_term term_of(const pass *s, const group *x, wg_value *v)
 {
     if (has_value(s, x, v))
         return (wgi_term){WGI_TERM_STEP, index_of(x->member, x->n, v->node->id), 0};
+    v = unexpanded(v);
     if (is_number(v))
         return (wgi_term){WGI_TERM_NUMBER, 0, number_of(v)};
     return (wgi_term){WGI_TERM_OPERAND, index_of(x->operand, x->n_operands, v->id), 0};
@@ -419,17 +486,23 @@ static bool build(pass *s, const group *x, bool *built)
     return n != NULL;
 }
 
-static bool copy_members(pass *s, const group *x)
+static bool copy(pass *s, const wg_node *n)
 {
-    for (int i = 0; i < x->n; i++)
-        if (!wgi_node_copy_mapped(s->to, node_at(s, x->member[i]), s->map, WG_DTYPE_DEFAULT))
-            return false;
-    return true;
+    return wgi_node_copy_mapped(s->to, n, s->map, WG_DTYPE_DEFAULT);
 }
 
-static bool is_worth_it(const group *x)
+/* With the expands before them, which seemed superfluous. */
+static bool copy_members(pass *s, const group *x)
 {
-    return x && x->n > 1 && x->n_results > 0 && x->has_float;
+    for (int i = 0; i < x->n; i++) {
+        const wg_node *n = node_at(s, x->member[i]);
+        for (int k = 0; k < n->n_in; k++)
+            if (!s->map[n->in[k]->id] && !copy(s, n->in[k]->node))
+                return false;
+        if (!copy(s, n))
+            return false;
+    }
+    return true;
 }
 
 static bool copy_all(pass *s)
@@ -444,7 +517,8 @@ static bool copy_all(pass *s)
             return false;
         if (x && !built && !copy_members(s, x))
             return false;
-        if (!x && !wgi_node_copy_mapped(s->to, node_at(s, i), s->map, WG_DTYPE_DEFAULT))
+        bool superfluous = node_at(s, i)->op == &wg_op_expand && !s->is_read[i];
+        if (!x && !superfluous && !copy(s, node_at(s, i)))
             return false;
     }
     return true;
@@ -461,8 +535,10 @@ static bool start(pass *s)
     s->root = wgi_roots(s->g);
     s->last = malloc((values + 1) * sizeof *s->last);
     s->is_marked = calloc(values + 1, sizeof *s->is_marked);
+    s->is_read = calloc(nodes + 1, sizeof *s->is_read);
     s->map = calloc(values + 1, sizeof(wg_value *));
-    return s->group && s->of && s->foldable && s->root && s->last && s->is_marked && s->map;
+    return s->group && s->of && s->foldable && s->root && s->last && s->is_marked && s->is_read &&
+           s->map;
 }
 
 static bool found_any(const pass *s)
@@ -483,6 +559,7 @@ bool wgi_pass_elementwise(wgi_planner *p)
     if (ok) {
         find_groups(&s);
         find_results(&s);
+        find_read_expands(&s);
     }
     if (ok && found_any(&s)) {
         s.to = wg_graph_new();
@@ -502,6 +579,7 @@ bool wgi_pass_elementwise(wgi_planner *p)
     free(s.root);
     free(s.last);
     free(s.is_marked);
+    free(s.is_read);
     free(s.map);
     return ok;
 }

@@ -25,7 +25,7 @@ enum { LEAVES = 7, NODES = 90, SHAPES = 6 };
 typedef struct maze {
     wg_graph *g;
     wg_value *leaf[LEAVES];
-    wg_value *floats[NODES + LEAVES], *bools[NODES + 1];
+    wg_value *floats[NODES + 2 * LEAVES], *bools[NODES + 2];
     int n_floats, n_bools, n_out;
 } maze;
 
@@ -111,6 +111,9 @@ static maze new_maze(wg_dtype dtype, const wg_shape *shape, uint32_t seed)
         else
             m.bools[m.n_bools++] = m.leaf[k];
     }
+    for (int k = 1; k < 6; k++) /* for some, a broadcast of their own */
+        m.floats[m.n_floats++] = wg_expand(m.leaf[k], *shape);
+    m.bools[m.n_bools++] = wg_expand(wg_less(m.leaf[1], m.leaf[1]), *shape);
     for (int i = 0; i < NODES; i++) {
         wg_value *y = add_node(&m, &seed);
         check_that(y != NULL, "%s", wg_graph_message(m.g));
@@ -160,7 +163,7 @@ static int fused_steps(const wg_plan *p, int *nodes)
         if (n->op != &wg_op_fused_elementwise)
             continue;
         int k = wgi_steps_read(((const wg_fused_elementwise_attrs *)n->attrs)->steps, step);
-        assert_true(k >= 2 && k <= WGI_STEPS && n->n_in <= WGI_STEP_OPERANDS &&
+        assert_true(k >= 1 && k <= WGI_STEPS && n->n_in <= WGI_STEP_OPERANDS &&
                     n->n_out <= WGI_STEP_RESULTS);
         steps += k;
         ++*nodes;

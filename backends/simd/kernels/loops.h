@@ -5,7 +5,7 @@
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/real.h"
 
-enum { SIMD_STRIP = 256 }; /* maximum length of a loop, unless its operands are broadcast */
+enum { SIMD_STRIP = 512 }; /* maximum length of a loop, unless its operands are broadcast */
 
 /* y[i] = f(a[i]) or f(a[i], b[i]), i < n; y may be a or b.  For functions with parameters, b[0] is
  * the parameter and b[1] the upper one; for SIMD_POW, b[0] is the exponent. */

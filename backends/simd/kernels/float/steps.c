@@ -67,20 +67,24 @@ static walk walk_to(const wgi_rows *r, int64_t i)
     return w;
 }
 
-/* The next n elements of operand k. */
-static void walk_on(task *t, int k, int64_t n)
+/* The next n elements of operand k: where they lie, if that is in one row, else copied. */
+static const real *walk_on(task *t, int k, int64_t n)
 {
     const simd_step_operand *o = &t->p->operand[k];
     walk *w = &t->walk[k];
     real *to = t->buffer[k];
+    const real *there = (const real *)t->a->in[k] + w->row.at[0] + w->offset;
+    const bool lies_there = o->rows.step[0] && !o->is_bool && o->rows.size - w->offset >= n;
     for (int64_t left = n, m; left > 0; left -= m, to += m) {
         m = o->rows.size - w->offset < left ? o->rows.size - w->offset : left;
-        spread(o, t->a->in[k], w->row.at[0] + w->offset * o->rows.step[0], m, to);
+        if (!lies_there)
+            spread(o, t->a->in[k], w->row.at[0] + w->offset * o->rows.step[0], m, to);
         if ((w->offset += m) == o->rows.size) {
             wgi_cursor_next(&o->rows, &w->row);
             w->offset = 0;
         }
     }
+    return lies_there ? there : t->buffer[k];
 }
 
 /* A result may lie where an operand does that later steps read. */
@@ -153,12 +157,14 @@ static void run_strip(task *t, int64_t from, int64_t n)
             t->place[k] = (const real *)t->a->in[k] + from;
             simd_ask_ahead(t->place[k], n);
         } else if (p->operand[k].how == SIMD_SPREAD) {
-            walk_on(t, k, n);
+            t->place[k] = walk_on(t, k, n);
         }
     for (int s = 0; s < p->n_steps; s++) {
         int out = p->step[s].out, r = out - RESULTS;
         bool direct = r >= 0 && r < p->n_results && t->direct[r];
         real *y = direct ? (real *)t->a->out[r] + from : t->buffer[out];
+        for (int64_t i = 0; direct && i < n; i += SIMD_LINE)
+            __builtin_prefetch(y + n + i, 1);
         run_step(t, s, y, n);
         t->place[out] = y;
     }
