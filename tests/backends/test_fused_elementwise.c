@@ -207,7 +207,7 @@ static void random_graphs_have_the_bits_of_plain_ones(void **state)
         wg_graph_free(m.g);
     }
     print_message("%lld numbers of %d steps in %d nodes\n", (long long)compared, steps, nodes);
-    assert_true(compared > 10000000 && steps > 1000 && nodes > 200);
+    assert_true(compared > 10000000 && steps > 800 && nodes > 150);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
