@@ -226,36 +226,61 @@ static wg_status fill_store(wg_trainer *t)
     return wgi_plans_fill(&t->plans, &first, &p, &size, &t->error);
 }
 
-/* The metrics by which models are ranked must be reported by the model in validation, whose graph
- * is built here for the first time. */
-static wg_status check_metrics(wg_trainer *t)
+/* The metrics by which models are ranked must be reported by the model in validation. */
+static wg_status check_metrics(wg_trainer *t, const wgi_step_graph *s)
 {
-    wg_shape *shapes;
-    wg_batch_size size;
-    wgi_step_graph s = {.graph = NULL};
+    wg_status status = WG_OK;
     char name[WG_METRIC_NAME];
-    if (t->task.evaluate || !t->options.metrics || !t->options.validate.n || !t->valid.s.batches)
-        return WG_OK;
-    wg_status status = wgi_plans_describe(&t->plans, &t->valid.s, 0, 0, &shapes, &size, &t->error);
-    if (status != WG_OK)
-        return status;
-    wgi_step_build(&s, &t->options, t->valid.s.fields, t->valid.s.n_fields, shapes,
-                   WG_STEP_EVALUATES);
-    status = wg_graph_status(s.graph);
-    if (status != WG_OK)
-        wgi_error_set(&t->error, status, "validation: %s", wg_graph_message(s.graph));
     for (size_t i = 0; status == WG_OK && wgi_trainer_metric(t, i, name); i++) {
         bool found = strcmp(name, t->task.words.loss) == 0;
-        for (size_t k = 0; k < s.n_metrics; k++)
-            found = found || strcmp(name, s.metric[k].name) == 0;
+        for (size_t k = 0; k < s->n_metrics; k++)
+            found = found || strcmp(name, s->metric[k].name) == 0;
         if (found)
             continue;
         status = wgi_error_set(&t->error, WG_EINVAL, "metrics: the model reports no '%s', but %s",
                                name, t->task.words.loss);
-        for (size_t k = 0; k < s.n_metrics; k++)
-            wgi_error_add(&t->error, ", %s", s.metric[k].name);
+        for (size_t k = 0; k < s->n_metrics; k++)
+            wgi_error_add(&t->error, ", %s", s->metric[k].name);
     }
+    return status;
+}
+
+/* Builds the graph of a batch, so that a mistake is found before hours of training. */
+static wg_status try_batch(wg_trainer *t, const wg_source *source, int64_t i, int kind)
+{
+    wg_shape *shapes;
+    wg_batch_size size;
+    wgi_step_graph s = {.graph = NULL};
+    const bool evaluates = kind == WG_STEP_EVALUATES;
+    wg_status status = wgi_plans_describe(&t->plans, source, 0, i, &shapes, &size, &t->error);
+    if (status != WG_OK)
+        return status;
+    wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes, kind);
+    status = wg_graph_status(s.graph);
+    if (status != WG_OK)
+        wgi_error_set(&t->error, status, "%sbatch %" PRId64 ": %s", evaluates ? "validation: " : "",
+                      i + 1, s.graph ? wg_graph_message(s.graph) : "out of memory");
+    else if (evaluates && t->options.metrics)
+        status = check_metrics(t, &s);
     wg_graph_free(s.graph);
+    return status;
+}
+
+/* The last batch of the training data, and the first and the last of the validation: the last is
+ * often smaller than others. */
+static wg_status try_batches(wg_trainer *t)
+{
+    const wg_source *valid = &t->valid.s;
+    wg_status status = WG_OK;
+    if (t->task.evaluate) /* it has graphs of its own */
+        return WG_OK;
+    if (t->train.s.batches > 1)
+        status = try_batch(t, &t->train.s, t->train.s.batches - 1, WG_STEP_UPDATES);
+    if (status != WG_OK || !t->options.validate.n || !valid->batches)
+        return status;
+    status = try_batch(t, valid, 0, WG_STEP_EVALUATES);
+    if (status == WG_OK && valid->batches > 1)
+        status = try_batch(t, valid, valid->batches - 1, WG_STEP_EVALUATES);
     return status;
 }
 
@@ -302,7 +327,7 @@ static wg_status start_parameters(wg_trainer *t)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     status = fill_store(t);
     if (status == WG_OK)
-        status = check_metrics(t);
+        status = try_batches(t);
     if (status != WG_OK || !path)
         return status;
     if (!t->resumes)

@@ -1,4 +1,5 @@
 #include "train/step.h"
+#include "graph/clone.h"
 #include "train/rows.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/distributed/ranks.h"
@@ -144,6 +145,34 @@ static wg_value *copy_model(wgi_step_graph *s, const wg_trainer_options *o, cons
     return loss;
 }
 
+/* What the loss or a metric reads must be filled by the trainer. */
+static void refuse_other_inputs(const wgi_step_graph *s, size_t n)
+{
+    wg_graph *g = s->graph;
+    bool *needed = calloc(wg_graph_node_count(g) + 1, sizeof *needed);
+    if (!needed) {
+        wg_graph_fail(g, WG_ENOMEM, NULL, who, "out of memory");
+        return;
+    }
+    wgi_graph_needed(g, wgi_graph_marks(g), needed);
+    for (size_t i = 0; i < wg_graph_node_count(g) && wg_graph_status(g) == WG_OK; i++) {
+        const wg_node *node = wg_graph_node(g, i);
+        bool filled = node->op != &wg_op_input || node->out[0] == s->total;
+        for (size_t k = 0; k < n && !filled; k++)
+            filled = node->out[0] == s->inputs[k];
+        if (!needed[i] || filled)
+            continue;
+        char text[512];
+        const wg_model_step step = {.inputs = s->inputs, .n_inputs = n};
+        wg_graph_fail(g, WG_EINVAL, node->at, who,
+                      "the model reads an input of its own, '%s', which no batch fills: they have "
+                      "%s (wg_step_input)",
+                      node->out[0]->name ? node->out[0]->name : "",
+                      list_inputs(&step, text, sizeof text));
+    }
+    free(needed);
+}
+
 /* The loss as the model returns it, an output. */
 static void build_loss(wgi_step_graph *s, const wg_trainer_options *o, const wg_field *fields,
                        size_t n, const wg_shape *shapes, wg_mode mode)
@@ -152,13 +181,22 @@ static void build_loss(wgi_step_graph *s, const wg_trainer_options *o, const wg_
         o->model ? build_model(s, o, fields, n, shapes, mode) : copy_model(s, o, fields, n, shapes);
     if (!s->graph || wg_graph_status(s->graph) != WG_OK)
         return;
+    char shape[200];
     if (!loss || wg_graph_of(loss) != s->graph)
-        wg_graph_fail(s->graph, WG_EINVAL, NULL, who, "the model returned no loss of its graph");
-    else if (wg_value_count(loss) != 1 || !wg_dtype_is_float(loss->dtype))
+        wg_graph_fail(s->graph, WG_EINVAL, NULL, who,
+                      loss ? "the loss that the model returned is of another graph"
+                           : "the model returned NULL as its loss");
+    else if (!wg_dtype_is_float(loss->dtype))
+        wg_graph_fail(s->graph, WG_EDTYPE, loss->node->at, who,
+                      "the loss is %s, must be a float: wg_cast it", wg_dtype_name(loss->dtype));
+    else if (wg_value_count(loss) != 1)
         wg_graph_fail(s->graph, WG_ESHAPE, loss->node->at, who,
-                      "the loss must be a float scalar: take its mean or its sum");
+                      "the loss is %s, must be a scalar: take its mean or its sum",
+                      wg_shape_text(&loss->shape, shape, sizeof shape));
     else
         s->loss = output_as(loss, "loss");
+    if (s->loss)
+        refuse_other_inputs(s, n);
 }
 
 /* ---- the update ------------------------------------------------------------------------------ */

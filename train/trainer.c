@@ -186,6 +186,7 @@ static wg_status run_batch(wg_trainer *t, group *g, int64_t k, int kind, wgi_ste
     wg_status status = fill(t, g, k, kind, p, &size, &t->error);
     if (status != WG_OK)
         return status;
+    t->is_whole = false;
     status = wg_plan_run((*p)->plan, step_of(t, t->progress.update + 1, k));
     bool counts = !(kind & WG_STEP_EMPTY), lost = counts && !isfinite(wgi_place_get(&(*p)->loss));
     if (status == WG_OK && lost)
@@ -259,6 +260,7 @@ static wg_status update(wg_trainer *t)
     if (status != WG_OK)
         return status;
     wg_cursor *at = &t->progress.cursor;
+    t->is_whole = true;
     t->progress.update++;
     if (++at->group == wgi_trainer_groups(t))
         *at = (wg_cursor){at->epoch + 1, 0};
@@ -339,7 +341,7 @@ static wg_status validate(wg_trainer *t)
 {
     double start = wgi_seconds();
     wg_status status = measure(t, true);
-    t->progress.validation_due = status == WG_ESTOPPED;
+    t->progress.validation_due = status != WG_OK;
     if (status == WG_ESTOPPED)
         return WG_OK;
     if (status == WG_OK)
@@ -430,6 +432,22 @@ static wg_status validate_late(wg_trainer *t)
     return wgi_trainer_save(t, due ? WG_CHECKPOINT_DUE : WG_CHECKPOINT_STOPPED);
 }
 
+/* What was trained until a failure that is not of the numbers, nor of the disk, is not lost. */
+static void save_before_failing(wg_trainer *t, wg_status status)
+{
+    bool lost = status == WG_ENONFINITE || status == WG_EIO || status == WG_ENOMEM;
+    if (status == WG_OK || lost || !t->is_whole || !t->saves || t->options.ranks ||
+        t->saved == t->progress.update)
+        return;
+    wg_error failure = t->error;
+    wgi_error_clear(&t->error);
+    wg_status saved = wgi_trainer_save(t, WG_CHECKPOINT_STOPPED);
+    t->error = failure;
+    if (saved == WG_OK)
+        wgi_error_line(&t->error, status, "update %" PRId64 " is saved; the run resumes from it",
+                       t->progress.update);
+}
+
 /* An update and what is due after it. */
 static wg_status advance(wg_trainer *t)
 {
@@ -446,6 +464,7 @@ static wg_status advance(wg_trainer *t)
         status = validate(t);
     if (status == WG_OK && due(o->save, &before, &t->progress))
         status = wgi_trainer_save(t, WG_CHECKPOINT_DUE);
+    save_before_failing(t, status);
     return status;
 }
 

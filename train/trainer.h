@@ -67,6 +67,7 @@ struct wg_trainer {
     bool resumes;             /* the folder has a checkpoint */
     bool saves;               /* there is a folder, if only on rank 0 */
     bool asked;               /* to stop, by a file in the folder or by a rank */
+    bool is_whole;            /* no batch of the next update has run */
     int64_t saved;            /* number of the last checkpoint, -1: none     */
     double start;             /* wgi_seconds of wg_trainer_create             */
     double seconds_until;     /* of training before wg_trainer_create */

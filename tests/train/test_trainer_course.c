@@ -138,6 +138,13 @@ static wg_value *nothing(void *context, const wg_model_step *step)
     return NULL;
 }
 
+static wg_value *stray(void *context, const wg_model_step *step)
+{
+    (void)wg_input(step->graph, "unread", WG_F32, WG_SHAPE(3)); /* which does no harm */
+    wg_value *mask = wg_input(step->graph, "mask", WG_F32, WG_SCALAR);
+    return wg_mul(classifier(context, step), mask);
+}
+
 static void what_cannot_be_is_refused_in_words(void **state)
 {
     (void)state;
@@ -163,9 +170,10 @@ static void what_cannot_be_is_refused_in_words(void **state)
     } models[] = {
         {misspelt, "plan for a batch of x [8,6], label [8]: wg_step_input: the batches have no "
                    "input 'y', but x, label (test_trainer_course.c:"},
-        {vector, "the loss must be a float scalar"},
+        {vector, "the loss is [8,6], must be a scalar: take its mean"},
+        {stray, "reads an input of its own, 'mask', which no batch fills: they have x, label "},
         {untrained, "the model has no parameters to train"},
-        {nothing, "the model returned no loss of its graph"},
+        {nothing, "the model returned NULL as its loss"},
     };
     for (int i = 0; i < WG_COUNT(models); i++) {
         o = usual();
@@ -261,6 +269,41 @@ static void a_validation_that_is_not_finite_is_told_with_its_batch(void **state)
     wg_trainer_free(t);
 }
 
+/* A mistake in the validation data does not cost the training before it, which goes on once it is
+ * mended. */
+static void a_validation_that_fails_leaves_a_checkpoint(void **state)
+{
+    (void)state;
+    int32_t bad_labels[COUNT];
+    memcpy(bad_labels, labels, sizeof labels);
+    bad_labels[COUNT / 2] = CLASSES;
+    const wg_field bad_fields[] = {fields[0], {"label", WG_I32, {0}, bad_labels}};
+    wg_examples bad = examples;
+    bad.fields = bad_fields;
+    wg_trainer_options o = usual();
+    o.valid = &bad;
+    o.validate = (wg_amount){5, 'u'};
+    o.folder = path_of("failing");
+    wg_trainer *t = trainer_of(&o);
+    assert_int_equal(wg_trainer_run(t, NULL), WG_EDATA);
+    const char *text = wg_trainer_message(t);
+    check_that(strstr(text, "validation: ") == text &&
+                   strstr(text, "update 5 is saved; the run resumes from it"),
+               "%s", text);
+    wg_trainer_free(t);
+    o.valid = &examples;
+    refused(&o, WG_EINVAL, "validation data: expected hash ");
+    bad_labels[COUNT / 2] = labels[COUNT / 2];
+    o.valid = NULL; /* or without it */
+    o.validate.n = 0;
+    t = trainer_of(&o);
+    assert_int_equal(wg_trainer_updates(t), 5);
+    run(t, NULL);
+    assert_int_equal(wg_trainer_updates(t), 12);
+    wg_trainer_free(t);
+    clear("failing");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +313,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_is_refused_in_words),
         cmocka_unit_test(validation_has_the_parameters_that_are_trained),
         cmocka_unit_test(numbers_that_are_none_are_traced_to_their_node),
+        cmocka_unit_test(a_validation_that_fails_leaves_a_checkpoint),
         cmocka_unit_test(a_validation_that_is_not_finite_is_told_with_its_batch),
     };
     return cmocka_run_group_tests(tests, make_data, remove_folder);
