@@ -355,12 +355,17 @@ static void step_adam(const char *at, wg_value *const *params, wg_value *const *
     }
 }
 
+static double beta_of(double x, double usual)
+{
+    return x == 0 ? usual : x == WG_BETA_ZERO ? 0 : x;
+}
+
 wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
                           wg_value *lr, const wg_adam_options *options)
 {
     wg_adam_options o = options ? *options : (wg_adam_options){0};
-    wg_adam_attrs a = {o.beta1 == 0 ? 0.9 : o.beta1, o.beta2 == 0 ? 0.999 : o.beta2,
-                       o.eps == 0 ? 1e-8 : o.eps, o.weight_decay};
+    wg_adam_attrs a = {beta_of(o.beta1, 0.9), beta_of(o.beta2, 0.999), o.eps == 0 ? 1e-8 : o.eps,
+                       o.weight_decay};
     const char *name = o.name ? o.name : "adam";
     wg_graph *g = graph_of_update(at, name, params, grads, n);
     if (!g)

@@ -7,6 +7,7 @@
 #include "train/progress.h"
 #include "train/stop.h"
 #include "wengert/files/weights.h"
+#include "wengert/models/optimizer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,6 +26,11 @@ static bool share(double x)
     return x >= 0 && x < 1;
 }
 
+static bool is_beta(double x)
+{
+    return share(x) || x == WG_BETA_ZERO;
+}
+
 /* The first thing that cannot be; NULL if there is none. */
 static const char *wrong_option(const wg_trainer_options *o)
 {
@@ -33,7 +39,7 @@ static const char *wrong_option(const wg_trainer_options *o)
            : o->accumulate < 0                    ? "accumulate: expected 1 or more"
            : o->accumulate > 1 << WGI_MOST_LEVELS ? "accumulate: expected at most 16777216"
            : !share(o->average)                   ? "average: expected a number in [0, 1)"
-           : !share(opt->beta1) || !share(opt->beta2) || !share(opt->momentum)
+           : !is_beta(opt->beta1) || !is_beta(opt->beta2) || !share(opt->momentum)
                ? "optimizer: expected beta1, beta2 and momentum in [0, 1)"
            : !(opt->eps >= 0) || !(opt->weight_decay >= 0) || !(opt->clip_norm >= 0)
                ? "optimizer: expected eps, weight_decay and clip_norm of 0 or more"

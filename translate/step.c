@@ -1,4 +1,5 @@
 #include "translate/step.h"
+#include "wengert/models/optimizer.h"
 #include "wengert/models/transformer.h"
 #include "wengert/ops/ops.h"
 
@@ -56,6 +57,11 @@ static wg_value *model(void *context, const wg_model_step *step)
                                           : evaluate(step, &m, &in);
 }
 
+static double beta_of(const wg_settings *s, double x)
+{
+    return x == 0 && s->optimizer != WG_OPTIMIZER_SGD ? WG_BETA_ZERO : x;
+}
+
 wg_trainer_options wgi_translation_options(const wg_settings *s)
 {
     return (wg_trainer_options){
@@ -65,8 +71,8 @@ wg_trainer_options wgi_translation_options(const wg_settings *s)
         .dtype = s->net.dtype,
         .accumulate = s->delay,
         .optimizer = {.kind = s->optimizer,
-                      .beta1 = s->beta1,
-                      .beta2 = s->beta2,
+                      .beta1 = beta_of(s, s->beta1),
+                      .beta2 = beta_of(s, s->beta2),
                       .eps = s->eps,
                       .momentum = s->momentum,
                       .weight_decay = s->weight_decay,

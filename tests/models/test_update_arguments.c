@@ -213,6 +213,35 @@ static wg_status build(void *context)
     return status;
 }
 
+/* The moments after one step: (1 - beta) g and (1 - beta) g^2 of g = 3. */
+static void a_beta_may_be_zero(void **state)
+{
+    (void)state;
+    static const struct {
+        double beta1, beta2, m, v;
+    } cases[] = {{0, 0, 0.3, 0.009},
+                 {WG_BETA_ZERO, 0, 3, 0.009},
+                 {0.5, WG_BETA_ZERO, 1.5, 9},
+                 {WG_BETA_ZERO, WG_BETA_ZERO, 3, 9}};
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *p = wg_parameter(g, "p", WG_F64, WG_SHAPE(1), wg_ones()), *d = wg_scale(p, 3);
+        const wg_adam_options o = {.beta1 = cases[i].beta1, .beta2 = cases[i].beta2};
+        assert_int_equal(wg_adam_update(&p, &d, 1, wg_fill(g, WG_F64, WG_SCALAR, 0.1), &o), WG_OK);
+        wg_plan *plan;
+        assert_int_equal(wg_plan_create(&plan, g, NULL), WG_OK);
+        assert_int_equal(wg_plan_run(plan, 0), WG_OK);
+        const double m = *wg_plan_f64(plan, wg_graph_find(g, "adam/m/p")),
+                     v = *wg_plan_f64(plan, wg_graph_find(g, "adam/v/p")),
+                     moved = *wg_plan_f64(plan, p);
+        check_that(fabs(m - cases[i].m) <= 1e-15 && fabs(v - cases[i].v) <= 1e-14 &&
+                       fabs(moved - 0.9) <= 1e-8,
+                   "case %d: %g, %g, %g", i, m, v, moved);
+        wg_plan_free(plan);
+        wg_graph_free(g);
+    }
+}
+
 static void an_update_without_memory_is_a_status(void **state)
 {
     (void)state;
@@ -228,6 +257,7 @@ int main(void)
         cmocka_unit_test(an_update_of_nothing_is_none),
         cmocka_unit_test(a_second_optimizer_needs_a_name),
         cmocka_unit_test(a_decay_of_averages_is_below_one),
+        cmocka_unit_test(a_beta_may_be_zero),
         cmocka_unit_test(an_update_without_memory_is_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

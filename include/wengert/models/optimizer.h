@@ -70,10 +70,13 @@ WG_API wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_valu
                                 size_t n, wg_value *lr, const wg_sgd_options *options);
 #define wg_sgd_update(...) wg_sgd_update(WG_HERE, __VA_ARGS__)
 
+/** A beta1 or beta2 of 0, where 0 itself stands for the default. */
+#define WG_BETA_ZERO (-1.0)
+
 /** Options of wg_adam_update.  Zero means the default in every field. */
 typedef struct wg_adam_options {
-    double beta1;               /**< 0: 0.9 */
-    double beta2;               /**< 0: 0.999 */
+    double beta1;               /**< 0: 0.9; WG_BETA_ZERO: 0 */
+    double beta2;               /**< 0: 0.999; WG_BETA_ZERO: 0 */
     double eps;                 /**< 0: 1e-8 */
     double weight_decay;        /**< 0: none */
     bool decoupled;             /**< wg_adamw instead of wg_adam */

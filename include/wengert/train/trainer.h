@@ -89,8 +89,8 @@ typedef enum wg_loss_scale {
 /** An optimizer and its numbers.  Zero means the default in every field. */
 typedef struct wg_optimizer {
     int kind;            /**< wg_optimizer_kind */
-    double beta1;        /**< Adam: decay of the first moment; 0: 0.9 */
-    double beta2;        /**< Adam: decay of the second moment; 0: 0.999 */
+    double beta1;        /**< Adam: decay of the first moment; 0: 0.9; WG_BETA_ZERO: 0 */
+    double beta2;        /**< Adam: decay of the second moment; 0: 0.999; WG_BETA_ZERO: 0 */
     double eps;          /**< Adam: added to the root of the second moment; 0: 1e-8 */
     double momentum;     /**< SGD; 0: none */
     double weight_decay; /**< AdamW: decoupled; others: added to the gradient; 0: none */
