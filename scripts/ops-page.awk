@@ -3,20 +3,34 @@
 # Headers are read in one way: a comment that begins with /** belongs to the declaration behind it, any other one is
 # text of its own.  A declaration is a builder or a function (WG_API, static inline), a struct or an enum.
 
+BEGIN { LINE = "\001" }
+
 # ---- text ------------------------------------------------------------------------------------------------------------
 
-# A comment without its stars: lines, joined into paragraphs.  An indented line is a formula.
-function paragraphs(comment,    n, i, line, lines, out, open) {
+# A comment without its stars: lines, joined into paragraphs.  Indented lines, and empty ones between them, are a block
+# of code as they stand, with LINE between them.
+function paragraphs(comment,    n, i, k, line, lines, out, open, block, indent) {
     gsub(/^\/\*\*?<?/, "", comment)
     gsub(/\*\/[ \t]*$/, "", comment)
     n = split(comment, lines, "\n")
     for (i = 1; i <= n; i++) {
         line = lines[i]
         sub(/^[ \t]*\* ?/, "", line)
-        if (line ~ /^    / && i > 1) {
-            sub(/^ +/, "", line)
-            sub(/ +$/, "", line)
-            out = out "\n\n`" line "`\n\n"
+        if (line ~ /^  / && i > 1) {
+            match(line, /^ +/)
+            indent = RLENGTH
+            block = substr(line, indent + 1)
+            for (k = i + 1; k <= n; k++) {
+                line = lines[k]
+                sub(/^[ \t]*\* ?/, "", line)
+                if (line !~ /^  / && line !~ /^ *$/)
+                    break
+                block = block LINE substr(line, indent + 1)
+            }
+            gsub(/[ \t]+$/, "", block)
+            gsub(LINE "[ " LINE "]*$", "", block)
+            out = out "\n\n```text" LINE block LINE "```\n\n"
+            i = k - 1
             open = 0
             continue
         }
@@ -50,6 +64,12 @@ function escaped(text,    parts, n, i, out) {
 function put(text,    n, i, k, words, paragraph, line) {
     n = split(text, paragraph, "\n\n")
     for (i = 1; i <= n; i++) {
+        if (paragraph[i] ~ /^```/) {
+            gsub(LINE, "\n", paragraph[i])
+            gsub(/ +\n/, "\n", paragraph[i])
+            print paragraph[i] "\n"
+            continue
+        }
         line = ""
         m = split(paragraph[i], words, " ")
         for (k = 1; k <= m; k++)
@@ -120,7 +140,8 @@ function rows(body, kind,    n, i, lines, line, comment, pending, declared, out)
         gsub(/[;,]? *$/, "", declared)
         sub(/ = .*/, "", declared)
         comment = paragraphs(comment)
-        gsub(/\n+/, " ", comment)
+        gsub("```text" LINE "|" LINE "```", "`", comment)
+        gsub(LINE "|\n+", " ", comment)
         out = out "| `" declared "` | " comment " |\n"
         comment = ""
     }

@@ -127,7 +127,7 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
     const wg_shape *shapes = p->shapes + (size_t)key->n[0] * p->n_fields;
     wgi_step_graph s;
     wgi_step_build(&s, o, p->fields, p->n_fields, shapes, (int)key->n[1]);
-    size_t tensors = wg_store_count(p->store);
+    size_t tensors = wg_store_count(p->store), memory = memory_for(p, s.graph);
     wg_status status = wg_plan_create(plan, s.graph,
                                       &(wg_plan_options){.backends = p->backends,
                                                          .n_backends = p->n_backends,
@@ -135,7 +135,7 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
                                                          .store = p->store,
                                                          .workspace = p->workspace,
                                                          .seed = o->seed,
-                                                         .memory = memory_for(p, s.graph)});
+                                                         .memory = memory});
     if (status == WG_OK && refuse_new_parameters(p, s.graph, tensors)) {
         wg_plan_free(*plan);
         *plan = NULL;
@@ -146,6 +146,11 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
         find_places(io, *plan, &s, p->n_fields);
     } else {
         fail(p, shapes, status, s.graph ? wg_graph_message(s.graph) : "out of memory", error);
+        if (status == WG_ENOMEM && o->memory)
+            wgi_error_add(error,
+                          ".  That is of this plan; the limit of the trainer, %zu, is also for the "
+                          "%zu bytes of tensors that this plan does not have",
+                          o->memory, o->memory - (memory < o->memory ? memory : o->memory));
     }
     wg_graph_free(s.graph);
     return status;

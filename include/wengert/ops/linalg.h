@@ -43,8 +43,8 @@ enum {
  * matmul has it: a [K] gives y[..., N], b [K] gives y[..., M], both give a scalar. */
 WG_API wg_value *(wg_matmul)(const char *at, wg_value *a, wg_value *b);
 #define wg_matmul(...) wg_matmul(WG_HERE, __VA_ARGS__)
-/** The same with a given as [..., K, M] (WG_TN, WG_TT) or b as [..., N, K] (WG_NT, WG_TT).  A
- * vector is its own transpose. */
+/** The same with transposed operands.  `transposes` is WG_NN (none), WG_TN (a is [..., K, M]),
+ * WG_NT (b is [..., N, K]) or WG_TT (both).  A vector is its own transpose. */
 WG_API wg_value *(wg_matmul_t)(const char *at, wg_value *a, wg_value *b, int transposes);
 #define wg_matmul_t(...) wg_matmul_t(WG_HERE, __VA_ARGS__)
 
