@@ -272,6 +272,14 @@ static wg_status try_batch(wg_trainer *t, const wg_source *source, int64_t i, in
     return status;
 }
 
+/* Whether the run is to see each batch of the training data once at least. */
+static bool sees_all(const wg_trainer *t)
+{
+    wg_amount after = t->options.after;
+    return after.n == 0 || after.unit == 'e' ||
+           (after.unit != 't' && after.n >= wgi_trainer_groups(t));
+}
+
 /* The last batch of the training data, and the first and the last of the validation: the last is
  * often smaller than others. */
 static wg_status try_batches(wg_trainer *t)
@@ -280,7 +288,7 @@ static wg_status try_batches(wg_trainer *t)
     wg_status status = WG_OK;
     if (t->task.evaluate) /* it has graphs of its own */
         return WG_OK;
-    if (t->train.s.batches > 1)
+    if (t->train.s.batches > 1 && sees_all(t))
         status = try_batch(t, &t->train.s, t->train.s.batches - 1, WG_STEP_UPDATES);
     if (status != WG_OK || !t->options.validate.n || !valid->batches)
         return status;
