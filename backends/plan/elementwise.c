@@ -565,14 +565,7 @@ bool wgi_pass_elementwise(wgi_planner *p)
         s.to = wg_graph_new();
         ok = s.to && copy_all(&s) && wgi_graph_copy_marks(s.to, p->marks, s.map);
     }
-    if (ok && s.to) {
-        wgi_planner_adopt(p, s.to, s.map);
-        s.to = NULL;
-        s.map = NULL;
-    }
-    if (!ok)
-        wgi_planner_fail_as(p, s.to);
-    wg_graph_free(s.to);
+    ok = wgi_planner_end(p, ok, s.to, s.map);
     free(s.group);
     free(s.of);
     free(s.foldable);
@@ -580,6 +573,5 @@ bool wgi_pass_elementwise(wgi_planner *p)
     free(s.last);
     free(s.is_marked);
     free(s.is_read);
-    free(s.map);
     return ok;
 }

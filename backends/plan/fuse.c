@@ -213,8 +213,6 @@ static void finish(pass *s)
     free(s->starts);
     free(s->found);
     free(s->lists);
-    free(s->map);
-    wg_graph_free(s->to);
 }
 
 bool wgi_pass_fuse(wgi_planner *p)
@@ -227,13 +225,7 @@ bool wgi_pass_fuse(wgi_planner *p)
         s.to = wg_graph_new();
         ok = s.to && copy_all(&s);
     }
-    if (ok && s.to) {
-        wgi_planner_adopt(p, s.to, s.map);
-        s.to = NULL;
-        s.map = NULL;
-    }
-    if (!ok)
-        wgi_planner_fail_as(p, s.to);
+    ok = wgi_planner_end(p, ok, s.to, s.map);
     finish(&s);
     return ok;
 }

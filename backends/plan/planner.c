@@ -41,6 +41,19 @@ void wgi_planner_adopt(wgi_planner *p, wg_graph *to, wg_value **map)
     p->g = to;
 }
 
+bool wgi_planner_end(wgi_planner *p, bool ok, wg_graph *to, wg_value **map)
+{
+    if (ok && to) {
+        wgi_planner_adopt(p, to, map);
+        return true;
+    }
+    if (!ok)
+        wgi_planner_fail_as(p, to);
+    wg_graph_free(to);
+    free(map);
+    return ok;
+}
+
 static void *copy_of(const void *array, size_t count, size_t size)
 {
     void *copy = malloc((count + 1) * size);

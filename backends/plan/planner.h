@@ -91,5 +91,8 @@ void wgi_planner_leave(wgi_planner *p);
 /* Goes on with `to`, in which map[id] stands for the values of g: outputs, assignments and p->of
  * move there.  Takes both over, and frees g if it was the planner's. */
 void wgi_planner_adopt(wgi_planner *p, wg_graph *to, wg_value **map);
+/* The end of a pass: that if all went well and there is a new graph; without one, nothing changes;
+ * and otherwise the error of `to` sticks to the source.  Takes both over.  Returns ok. */
+bool wgi_planner_end(wgi_planner *p, bool ok, wg_graph *to, wg_value **map);
 
 #endif
