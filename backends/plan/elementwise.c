@@ -26,6 +26,7 @@ enum { MOST_BETWEEN = 8 };
 typedef struct group {
     uint32_t member[WGI_STEPS]; /* nodes, ascending */
     int n;
+    wg_dtype dtype; /* of its floats; WG_BOOL: it has none */
     uint32_t into;  /* the group that it has become part of, or itself */
     uint32_t place; /* in the order of nodes that run, of its last member */
     bool closed;
@@ -100,12 +101,16 @@ static wg_dtype dtype_of(const wg_node *n)
     return n->out[0]->dtype;
 }
 
-/* Nodes of one strip: what has bools alone goes with either dtype. */
+/* What has bools alone goes with either dtype. */
+static bool go_together(wg_dtype a, wg_dtype b)
+{
+    return a == b || a == WG_BOOL || b == WG_BOOL;
+}
+
+/* Nodes of one strip. */
 static bool are_alike(const wg_node *a, const wg_node *b)
 {
-    wg_dtype x = dtype_of(a), y = dtype_of(b);
-    return wg_shape_equal(&a->out[0]->shape, &b->out[0]->shape) && a->phase == b->phase &&
-           (x == y || x == WG_BOOL || y == WG_BOOL);
+    return wg_shape_equal(&a->out[0]->shape, &b->out[0]->shape) && a->phase == b->phase;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -190,8 +195,9 @@ static bool unite(pass *s, group *x, group *y)
 {
     group before = *x;
     int i = 0, k = 0;
-    if (x->n + y->n > WGI_STEPS)
+    if (x->n + y->n > WGI_STEPS || !go_together(x->dtype, y->dtype))
         return false;
+    x->dtype = x->dtype == WG_BOOL ? y->dtype : x->dtype;
     x->n = 0;
     while (i < before.n || k < y->n)
         x->member[x->n++] = k == y->n || (i < before.n && before.member[i] < y->member[k])
@@ -208,21 +214,23 @@ static bool unite(pass *s, group *x, group *y)
 /* The same of x and n. */
 static bool append(pass *s, group *x, const wg_node *n)
 {
-    if (x->n == WGI_STEPS)
+    group before = *x;
+    if (x->n == WGI_STEPS || !go_together(x->dtype, dtype_of(n)))
         return false;
+    x->dtype = x->dtype == WG_BOOL ? dtype_of(n) : x->dtype;
     x->member[x->n++] = n->id;
     s->of[n->id] = (uint32_t)(x - s->group) + 1;
     if (list_operands(s, x))
         return true;
     s->of[n->id] = 0;
-    x->n--;
-    return list_operands(s, x) && false;
+    *x = before;
+    return false;
 }
 
 static group *begin_group(pass *s)
 {
     group *x = &s->group[s->n_groups];
-    *x = (group){.into = s->n_groups++};
+    *x = (group){.dtype = WG_BOOL, .into = s->n_groups++};
     return x;
 }
 

@@ -346,6 +346,37 @@ static void sums_do_not_wait_for_their_terms(void **state)
     wg_graph_free(g);
 }
 
+/* What has bools alone goes with f32 or f64, but not with both. */
+static void two_float_dtypes_make_two_nodes(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *m = wg_input(g, "m", WG_BOOL, WG_SHAPE(6)),
+             *x = wg_input(g, "x", WG_F32, WG_SHAPE(6)), *y = wg_input(g, "y", WG_F64, WG_SHAPE(6));
+    wg_value *w = wg_logical_not(m),
+             *both = wg_logical_and(wg_less(x, wg_neg(x)), wg_less(y, wg_neg(y)));
+    wg_output(wg_mul(wg_cast(w, WG_F32), x), "a");
+    wg_output(wg_mul(wg_cast(w, WG_F64), y), "b");
+    wg_output(wg_where(wg_logical_or(both, w), x, wg_square(x)), "c");
+    wg_plan *p = plan_of(g, NULL), *plain = plan_of(g, &(wg_plan_options){.no_fuse = true});
+    wg_plan *const each[] = {p, plain};
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 6; i++) {
+            ((uint8_t *)wg_plan_data(each[k], m))[i] = i % 2 == 1;
+            wg_plan_f32(each[k], x)[i] = (float)i - 2.5F;
+            wg_plan_f64(each[k], y)[i] = 1.5 - i;
+        }
+        assert_int_equal(wg_plan_run(each[k], 0), WG_OK);
+    }
+    const maze all = {.g = g};
+    assert_int_equal(compare(&all, p, plain), 18);
+    int nodes = 0;
+    assert_true(fused_steps(p, &nodes) >= 6 && nodes >= 2);
+    wg_plan_free(p);
+    wg_plan_free(plain);
+    wg_graph_free(g);
+}
+
 /* Constants are still folded, and phases and shapes stay apart. */
 static void what_is_constant_is_not_computed_in_a_run(void **state)
 {
@@ -403,6 +434,7 @@ int main(void)
         cmocka_unit_test(long_chains_are_cut),
         cmocka_unit_test(others_are_read_and_read_in_order),
         cmocka_unit_test(sums_do_not_wait_for_their_terms),
+        cmocka_unit_test(two_float_dtypes_make_two_nodes),
         cmocka_unit_test(what_is_constant_is_not_computed_in_a_run),
         cmocka_unit_test(the_step_that_makes_nan_is_named),
     };
