@@ -25,8 +25,9 @@ enum { LEAVES = 7, NODES = 90, SHAPES = 6 };
 typedef struct maze {
     wg_graph *g;
     wg_value *leaf[LEAVES];
-    wg_value *floats[NODES + 2 * LEAVES], *bools[NODES + 2];
-    int n_floats, n_bools, n_out;
+    /* of the dtype of the leaves, and of the other one */
+    wg_value *floats[2][NODES + 2 * LEAVES], *bools[NODES + 2];
+    int n_floats[2], n_bools, n_out, kind; /* of the next node */
 } maze;
 
 static const wg_shape shapes[SHAPES] = {
@@ -49,8 +50,9 @@ static wg_shape operand_shape(const wg_shape *s, int k)
 static wg_value *any_float(maze *m, uint32_t *r)
 {
     /* mostly one of the last, so that chains are long */
-    int n = m->n_floats, back = (int)next(r, 4) ? (int)next(r, 4) : (int)next(r, (uint32_t)n);
-    return m->floats[n - 1 - (back < n ? back : n - 1)];
+    int n = m->n_floats[m->kind],
+        back = (int)next(r, 4) ? (int)next(r, 4) : (int)next(r, (uint32_t)n);
+    return m->floats[m->kind][n - 1 - (back < n ? back : n - 1)];
 }
 
 static wg_value *add_node(maze *m, uint32_t *r)
@@ -98,7 +100,13 @@ static wg_value *add_node(maze *m, uint32_t *r)
     }
 }
 
-static maze new_maze(wg_dtype dtype, const wg_shape *shape, uint32_t seed)
+static void add_float(maze *m, int kind, wg_value *v)
+{
+    m->floats[kind][m->n_floats[kind]++] = v;
+}
+
+/* With `both`, some nodes are of the other dtype, and bools are of neither. */
+static maze new_maze(wg_dtype dtype, bool both, const wg_shape *shape, uint32_t seed)
 {
     maze m = {.g = wg_graph_new()};
     char name[20];
@@ -107,20 +115,23 @@ static maze new_maze(wg_dtype dtype, const wg_shape *shape, uint32_t seed)
         wg_dtype own = k == 6 ? WG_BOOL : dtype;
         m.leaf[k] = wg_input(m.g, name, own, operand_shape(shape, k == 6 ? 0 : k));
         if (k < 6)
-            m.floats[m.n_floats++] = m.leaf[k];
+            add_float(&m, 0, m.leaf[k]);
         else
             m.bools[m.n_bools++] = m.leaf[k];
     }
     for (int k = 1; k < 6; k++) /* for some, a broadcast of their own */
-        m.floats[m.n_floats++] = wg_expand(m.leaf[k], *shape);
+        add_float(&m, 0, wg_expand(m.leaf[k], *shape));
+    for (int k = 0; k < 6; k++)
+        add_float(&m, 1, wg_cast(m.leaf[k], dtype == WG_F32 ? WG_F64 : WG_F32));
     m.bools[m.n_bools++] = wg_expand(wg_less(m.leaf[1], m.leaf[1]), *shape);
     for (int i = 0; i < NODES; i++) {
+        m.kind = both && next(&seed, 2);
         wg_value *y = add_node(&m, &seed);
         check_that(y != NULL, "%s", wg_graph_message(m.g));
         if (y->dtype == WG_BOOL)
             m.bools[m.n_bools++] = y;
         else
-            m.floats[m.n_floats++] = y;
+            add_float(&m, m.kind, y);
         if (next(&seed, 6) == 0 || i == NODES - 1)
             wg_output(y, (snprintf(name, sizeof name, "y%d", m.n_out++), name));
     }
@@ -196,7 +207,8 @@ static void random_graphs_have_the_bits_of_plain_ones(void **state)
     int64_t compared = 0;
     int steps = 0, nodes = 0;
     for (uint32_t seed = 0; seed < 120; seed++) {
-        maze m = new_maze(seed % 3 ? WG_F32 : WG_F64, &shapes[seed % SHAPES], 77 * seed + 1);
+        maze m = new_maze(seed % 3 ? WG_F32 : WG_F64, seed % 4 == 0, &shapes[seed % SHAPES],
+                          77 * seed + 1);
         wg_plan *plain = plan_of_maze(&m, 1, true), *one = plan_of_maze(&m, 1, false),
                 *three = plan_of_maze(&m, 3, false);
         compared += compare(&m, one, plain) + compare(&m, three, plain);
