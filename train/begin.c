@@ -45,10 +45,7 @@ static const char *wrong_option(const wg_trainer_options *o)
                ? "optimizer: expected eps, weight_decay and clip_norm of 0 or more"
            : opt->kind < 0 || opt->kind > WG_OPTIMIZER_SGD
                ? "optimizer: expected a kind of wg_optimizer_kind"
-           : o->n_groups && !o->groups ? "groups is NULL"
-           : !known_unit(o->after) || !known_unit(o->report) || !known_unit(o->validate) ||
-                   !known_unit(o->save)
-               ? "expected amounts of 0 or more in 'u', 'e' or 't'"
+           : o->n_groups && !o->groups                   ? "groups is NULL"
            : o->threads < 0                              ? "threads: expected 0 or more"
            : o->patience < 0                             ? "patience: expected 0 or more"
            : o->keep < 0                                 ? "keep: expected 0 or more"
@@ -65,8 +62,10 @@ static const char *wrong_schedule(const wg_trainer_options *o)
         return "schedule: expected a kind and a rate, such as {WG_SCHEDULE_CONSTANT, .rate = "
                "1e-3}, "
                "got none";
+    if (s->kind < WG_SCHEDULE_NOAM || s->kind > WG_SCHEDULE_CONSTANT)
+        return "schedule: expected a kind of wg_schedule_kind";
     if (!(s->rate >= 0) || !isfinite(first) || first < 0)
-        return "schedule: expected a kind of wg_schedule_kind, and rates of 0 or more";
+        return "schedule: expected rates of 0 or more";
     if (s->kind == WG_SCHEDULE_NOAM && s->d_model == 0)
         return "schedule: expected d_model, since WG_SCHEDULE_NOAM divides by its root";
     if ((s->kind == WG_SCHEDULE_COSINE || s->kind == WG_SCHEDULE_LINEAR) && s->updates == 0 &&
@@ -113,16 +112,47 @@ static void take_options(wg_trainer *t, const wg_trainer_options *options)
         t->task.words = usual;
 }
 
-static wg_status check_options(wg_trainer *t)
+static wg_status check_amounts(wg_trainer *t)
 {
-    const char *wrong = wrong_option(&t->options);
-    for (size_t i = 0; !wrong && i < t->options.n_groups; i++) {
+    const wg_trainer_options *o = &t->options;
+    const struct {
+        const char *name;
+        wg_amount amount;
+    } each[] = {
+        {"after", o->after}, {"report", o->report}, {"validate", o->validate}, {"save", o->save}};
+    for (int i = 0; i < WG_COUNT(each); i++)
+        if (!known_unit(each[i].amount))
+            return wgi_error_set(&t->error, WG_EINVAL,
+                                 "%s: expected an amount of 0 or more in 'u', 'e' or 't', got "
+                                 "%" PRId64 " in '%c'",
+                                 each[i].name, each[i].amount.n,
+                                 each[i].amount.unit ? each[i].amount.unit : 'u');
+    return WG_OK;
+}
+
+static wg_status check_groups(wg_trainer *t)
+{
+    for (size_t i = 0; i < t->options.n_groups; i++) {
         const wg_parameter_group *g = &t->options.groups[i];
         if (!g->names || !(g->rate >= 0 && g->rate < INFINITY) ||
             !(g->weight_decay >= 0 && g->weight_decay < INFINITY))
-            wrong = "groups: expected names, and rates and decays of 0 or more";
+            return wgi_error_set(&t->error, WG_EINVAL,
+                                 "group %zu: expected names, and a rate and a decay of 0 or more, "
+                                 "got '%s', %g and %g",
+                                 i, g->names ? g->names : "NULL", g->rate, g->weight_decay);
     }
-    wrong = wrong ? wrong : wrong_schedule(&t->options);
+    return WG_OK;
+}
+
+static wg_status check_options(wg_trainer *t)
+{
+    const char *wrong = wrong_option(&t->options);
+    wg_status status = wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : check_amounts(t);
+    if (status == WG_OK)
+        status = check_groups(t);
+    if (status != WG_OK)
+        return status;
+    wrong = wrong_schedule(&t->options);
     wrong = wrong || t->task.open ? wrong : idle_option(&t->options);
     return wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : WG_OK;
 }

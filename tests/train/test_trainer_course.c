@@ -160,7 +160,8 @@ static void what_cannot_be_is_refused_in_words(void **state)
     refused(&o, WG_EINVAL, "there is no training data");
     o = usual();
     o.after.unit = 'x';
-    refused(&o, WG_EINVAL, "amounts of 0 or more in 'u', 'e' or 't'");
+    refused(&o, WG_EINVAL,
+            "after: expected an amount of 0 or more in 'u', 'e' or 't', got 12 in 'x'");
     o = usual();
     o.loss = (wg_value *)xs;
     refused(&o, WG_EINVAL, "`model` or `loss`, and not both");

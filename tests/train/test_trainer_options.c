@@ -83,9 +83,9 @@ static void numbers_out_of_range(void **state)
     refuse_numbers(&o, &o.optimizer.eps, negative, 2, others_of);
     refuse_numbers(&o, &o.optimizer.weight_decay, negative, 2, others_of);
     refuse_numbers(&o, &o.optimizer.clip_norm, negative, 2, others_of);
-    refuse_numbers(&o, &o.schedule.rate, no_rate, 3, "schedule: expected a kind of");
+    refuse_numbers(&o, &o.schedule.rate, no_rate, 3, "schedule: expected rates of 0 or more");
     wg_parameter_group group = {.names = "y*", .rate = 1};
-    const char *groups = "groups: expected names, and rates and decays of 0 or more";
+    const char *groups = "group 0: expected names, and a rate and a decay of 0 or more, got ";
     o.groups = &group;
     o.n_groups = 1;
     refuse_numbers(&o, &group.rate, no_rate, 3, groups);
@@ -179,7 +179,7 @@ static void amounts(void **state)
             wg_trainer_options o = usual();
             wg_amount *amount[] = {&o.after, &o.report, &o.validate, &o.save};
             *amount[k] = wrong[i];
-            refused(&o, "expected amounts of 0 or more in 'u', 'e' or 't'");
+            refused(&o, ": expected an amount of 0 or more in 'u', 'e' or 't', got ");
         }
 }
 
