@@ -344,14 +344,14 @@ static void sums_do_not_wait_for_their_terms(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(N, N)), *sum = x;
     for (int i = 0; i < TERMS; i++) {
-        wg_value *term = wg_cumsum(wg_cumsum(x, i % 2, 0), 1 - i % 2, 0);
+        wg_value *term = wg_cumsum(wg_cumsum(wg_scale(x, i + 1), 0, 0), 1, 0);
         sum = wg_add(wg_scale(sum, 0.5), wg_cumsum(term, 0, 0));
     }
     wg_output(sum, "y");
     wg_plan *fused = plan_of(g, NULL), *plain = plan_of(g, &(wg_plan_options){.no_fuse = true});
     size_t a = wg_plan_statistics(fused).live_bytes, b = wg_plan_statistics(plain).live_bytes;
     int nodes = 0;
-    assert_int_equal(fused_steps(fused, &nodes), 2 * TERMS);
+    assert_true(fused_steps(fused, &nodes) > TERMS);
     check_that(a <= b, "%zu bytes, %zu one by one", a, b);
     wg_plan_free(fused);
     wg_plan_free(plain);
@@ -431,8 +431,12 @@ static void the_step_that_makes_nan_is_named(void **state)
     assert_true(n && n->op == &wg_op_sqrt);
     const char *got = wg_plan_message(p);
     check_that(strstr(got, "body: sqrt(") == got && strstr(got, expected), "%s", got);
-    int nodes = 0;
+    int nodes = 0, in_place = 0;
     assert_int_equal(fused_steps(p, &nodes), 4);
+    for (size_t i = 0; i < wg_plan_step_count(p); i++)
+        in_place += wg_plan_step_at(p, i).node->op == &wg_op_fused_elementwise &&
+                    wg_plan_step_at(p, i).inplace;
+    assert_int_equal(in_place, 1);
     wg_plan_free(p);
     wg_graph_free(g);
 }
