@@ -33,6 +33,13 @@ static wg_value *reduced(wg_value *x, int reduction)
     return reduction == WG_LOSS_SUM ? sum : wg_scale(sum, factor_of(x, reduction));
 }
 
+/* The cotangent of each term of the loss of x. */
+static wg_value *scaled(wg_value *dy, const wg_value *x, int reduction)
+{
+    bool is_mean = reduction == WG_LOSS_MEAN || reduction == WG_LOSS_BATCH_MEAN;
+    return is_mean ? wg_scale(dy, factor_of(x, reduction)) : dy;
+}
+
 static double flops(const wg_node *n)
 {
     return 4.0 * (double)wg_value_count(n->in[0]);
@@ -78,6 +85,15 @@ static void expand_huber(wg_node *n, wg_value **y)
     y[0] = reduced(wg_mul(c, wg_sub(d, wg_scale(c, 0.5))), a->reduction);
 }
 
+/* da = dy c, db = -dy c: the derivative of both branches, a product instead of eight steps. */
+static void grad_huber(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    const wg_huber_attrs *a = n->attrs;
+    wg_value *c = wg_clamp(wg_sub(n->in[0], n->in[1]), -a->delta, a->delta);
+    dx[0] = wg_mul(scaled(dy[0], n->in[0], a->reduction), c);
+    dx[1] = wg_neg(dx[0]);
+}
+
 /* ---- bce_with_logits ------------------------------------------------------------------------- */
 
 static void expand_bce(wg_node *n, wg_value **y)
@@ -92,9 +108,7 @@ static void expand_bce(wg_node *n, wg_value **y)
 static void grad_bce(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_loss_attrs *a = n->attrs;
-    wg_value *x = n->in[0], *t = n->in[1], *d = dy[0];
-    if (a->reduction == WG_LOSS_MEAN || a->reduction == WG_LOSS_BATCH_MEAN)
-        d = wg_scale(d, factor_of(x, a->reduction));
+    wg_value *x = n->in[0], *t = n->in[1], *d = scaled(dy[0], x, a->reduction);
     dx[0] = wg_mul(d, wg_sub(wg_sigmoid(x), t));
     dx[1] = wg_neg(wg_mul(d, x));
 }
@@ -199,6 +213,7 @@ const wg_op wg_op_huber = {
     LOSS(wg_huber_attrs, huber_attrs),
     .smoothness = WG_KINKED,
     .infer = infer_huber,
+    .grad = grad_huber,
     .expand = expand_huber,
     WG_SAMPLES(huber_samples),
 };

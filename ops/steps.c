@@ -10,38 +10,40 @@
 
 /* ---- the ops --------------------------------------------------------------------------------- */
 
+/* is_cheap: about as fast as moving what it reads and writes to memory. */
 static const struct {
     const wg_op *op;
     const char *dtypes;
+    bool is_cheap;
 } ops[] = {
-    {&wg_op_add, "ff:f"},         {&wg_op_sub, "ff:f"},
-    {&wg_op_mul, "ff:f"},         {&wg_op_div, "ff:f"},
-    {&wg_op_pow, "ff:f"},         {&wg_op_remainder, "ff:f"},
-    {&wg_op_atan2, "ff:f"},       {&wg_op_maximum, "ff:f"},
-    {&wg_op_minimum, "ff:f"},     {&wg_op_neg, "f:f"},
-    {&wg_op_abs, "f:f"},          {&wg_op_sign, "f:f"},
-    {&wg_op_square, "f:f"},       {&wg_op_exp, "f:f"},
-    {&wg_op_log, "f:f"},          {&wg_op_log1p, "f:f"},
-    {&wg_op_expm1, "f:f"},        {&wg_op_sqrt, "f:f"},
-    {&wg_op_rsqrt, "f:f"},        {&wg_op_reciprocal, "f:f"},
-    {&wg_op_sin, "f:f"},          {&wg_op_cos, "f:f"},
-    {&wg_op_tan, "f:f"},          {&wg_op_asin, "f:f"},
-    {&wg_op_acos, "f:f"},         {&wg_op_atan, "f:f"},
-    {&wg_op_sinh, "f:f"},         {&wg_op_cosh, "f:f"},
-    {&wg_op_erf, "f:f"},          {&wg_op_floor, "f:f"},
-    {&wg_op_ceil, "f:f"},         {&wg_op_round, "f:f"},
-    {&wg_op_clamp, "f:f"},        {&wg_op_tanh, "f:f"},
-    {&wg_op_relu, "f:f"},         {&wg_op_relu_grad, "ff:f"},
-    {&wg_op_leaky_relu, "f:f"},   {&wg_op_elu, "f:f"},
-    {&wg_op_sigmoid, "f:f"},      {&wg_op_silu, "f:f"},
-    {&wg_op_silu_grad, "ff:f"},   {&wg_op_softplus, "f:f"},
-    {&wg_op_gelu, "f:f"},         {&wg_op_gelu_grad, "ff:f"},
-    {&wg_op_equal, "ff:b"},       {&wg_op_not_equal, "ff:b"},
-    {&wg_op_less, "ff:b"},        {&wg_op_less_equal, "ff:b"},
-    {&wg_op_greater, "ff:b"},     {&wg_op_greater_equal, "ff:b"},
-    {&wg_op_logical_and, "bb:b"}, {&wg_op_logical_or, "bb:b"},
-    {&wg_op_logical_xor, "bb:b"}, {&wg_op_logical_not, "b:b"},
-    {&wg_op_where, "bff:f"},      {&wg_op_cast, "b:f"},
+    {&wg_op_add, "ff:f", true},         {&wg_op_sub, "ff:f", true},
+    {&wg_op_mul, "ff:f", true},         {&wg_op_div, "ff:f", true},
+    {&wg_op_pow, "ff:f", false},        {&wg_op_remainder, "ff:f", false},
+    {&wg_op_atan2, "ff:f", false},      {&wg_op_maximum, "ff:f", true},
+    {&wg_op_minimum, "ff:f", true},     {&wg_op_neg, "f:f", true},
+    {&wg_op_abs, "f:f", true},          {&wg_op_sign, "f:f", true},
+    {&wg_op_square, "f:f", true},       {&wg_op_exp, "f:f", false},
+    {&wg_op_log, "f:f", false},         {&wg_op_log1p, "f:f", false},
+    {&wg_op_expm1, "f:f", false},       {&wg_op_sqrt, "f:f", true},
+    {&wg_op_rsqrt, "f:f", true},        {&wg_op_reciprocal, "f:f", true},
+    {&wg_op_sin, "f:f", false},         {&wg_op_cos, "f:f", false},
+    {&wg_op_tan, "f:f", false},         {&wg_op_asin, "f:f", false},
+    {&wg_op_acos, "f:f", false},        {&wg_op_atan, "f:f", false},
+    {&wg_op_sinh, "f:f", false},        {&wg_op_cosh, "f:f", false},
+    {&wg_op_erf, "f:f", false},         {&wg_op_floor, "f:f", true},
+    {&wg_op_ceil, "f:f", true},         {&wg_op_round, "f:f", true},
+    {&wg_op_clamp, "f:f", true},        {&wg_op_tanh, "f:f", false},
+    {&wg_op_relu, "f:f", true},         {&wg_op_relu_grad, "ff:f", true},
+    {&wg_op_leaky_relu, "f:f", true},   {&wg_op_elu, "f:f", false},
+    {&wg_op_sigmoid, "f:f", false},     {&wg_op_silu, "f:f", false},
+    {&wg_op_silu_grad, "ff:f", false},  {&wg_op_softplus, "f:f", false},
+    {&wg_op_gelu, "f:f", false},        {&wg_op_gelu_grad, "ff:f", false},
+    {&wg_op_equal, "ff:b", true},       {&wg_op_not_equal, "ff:b", true},
+    {&wg_op_less, "ff:b", true},        {&wg_op_less_equal, "ff:b", true},
+    {&wg_op_greater, "ff:b", true},     {&wg_op_greater_equal, "ff:b", true},
+    {&wg_op_logical_and, "bb:b", true}, {&wg_op_logical_or, "bb:b", true},
+    {&wg_op_logical_xor, "bb:b", true}, {&wg_op_logical_not, "b:b", true},
+    {&wg_op_where, "bff:f", true},      {&wg_op_cast, "b:f", true},
 };
 
 const char *wgi_step_dtypes(const wg_op *op)
@@ -50,6 +52,14 @@ const char *wgi_step_dtypes(const wg_op *op)
         if (ops[i].op == op)
             return ops[i].dtypes;
     return NULL;
+}
+
+bool wgi_step_is_cheap(const wg_op *op)
+{
+    for (int i = 0; i < WG_COUNT(ops); i++)
+        if (ops[i].op == op)
+            return ops[i].is_cheap;
+    return false;
 }
 
 /* ---- attributes: all are numbers here -------------------------------------------------------- */

@@ -40,6 +40,8 @@ typedef struct wgi_step {
 /* Dtypes of the op's operands and result, as "ff:b": f the float dtype of the node, b WG_BOOL.
  * NULL if it cannot be a step. */
 const char *wgi_step_dtypes(const wg_op *op);
+/* Whether a step costs less than to write its result to memory and read it again. */
+bool wgi_step_is_cheap(const wg_op *op);
 
 /* Reads the text; the number of steps, or -1 if it is none of the above. */
 int wgi_steps_read(const char *text, wgi_step step[WGI_STEPS]);
