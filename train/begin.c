@@ -140,6 +140,17 @@ static wg_status check_groups(wg_trainer *t)
                                  "group %zu: expected names, and a rate and a decay of 0 or more, "
                                  "got '%s', %g and %g",
                                  i, g->names ? g->names : "NULL", g->rate, g->weight_decay);
+        if (g->every < 0 || (g->every > 1 && i >= WGI_MOST_RESTING))
+            return wgi_error_set(&t->error, WG_EINVAL,
+                                 "group %zu: every: expected 0 or more, and groups that rest among "
+                                 "the first %d, got %" PRId64,
+                                 i, WGI_MOST_RESTING, g->every);
+        if (g->every > 1 && t->options.shard_optimizer)
+            return wgi_error_set(
+                &t->error, WG_EUNSUPPORTED,
+                "group %zu: with shard_optimizer no group may rest, expected every "
+                "= 1, got %" PRId64,
+                i, g->every);
     }
     return WG_OK;
 }
@@ -258,7 +269,7 @@ static wg_status fill_store(wg_trainer *t)
 {
     wgi_step_plan *p;
     wg_batch_size size;
-    const wgi_batch first = {&t->train.s, 0, 0, WG_STEP_UPDATES, 1, 0, 0};
+    const wgi_batch first = {&t->train.s, 0, 0, WG_STEP_UPDATES, 1, 0, 0, 0};
     return wgi_plans_fill(&t->plans, &first, &p, &size, &t->error);
 }
 
@@ -282,7 +293,8 @@ static wg_status check_metrics(wg_trainer *t, const wgi_step_graph *s)
 }
 
 /* Builds the graph of a batch, so that a mistake is found before hours of training. */
-static wg_status try_batch(wg_trainer *t, const wg_source *source, int64_t i, int kind)
+static wg_status try_batch(wg_trainer *t, const wg_source *source, int64_t i, int kind,
+                           wgi_group_set resting)
 {
     wg_shape *shapes;
     wg_batch_size size;
@@ -291,7 +303,7 @@ static wg_status try_batch(wg_trainer *t, const wg_source *source, int64_t i, in
     wg_status status = wgi_plans_describe(&t->plans, source, 0, i, &shapes, &size, &t->error);
     if (status != WG_OK)
         return status;
-    wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes, kind);
+    wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes, kind, resting);
     status = wg_graph_status(s.graph);
     if (status != WG_OK)
         wgi_error_set(&t->error, status, "%sbatch %" PRId64 ": %s", evaluates ? "validation: " : "",
@@ -315,16 +327,19 @@ static bool sees_all(const wg_trainer *t)
 static wg_status try_batches(wg_trainer *t)
 {
     const wg_source *valid = &t->valid.s;
+    const wgi_group_set resting = wgi_resting(&t->options, 1); /* more than in any other update */
     wg_status status = WG_OK;
     if (t->task.evaluate) /* it has graphs of its own */
         return WG_OK;
-    if (t->train.s.batches > 1 && sees_all(t))
-        status = try_batch(t, &t->train.s, t->train.s.batches - 1, WG_STEP_UPDATES);
+    if (resting)
+        status = try_batch(t, &t->train.s, 0, WG_STEP_UPDATES, resting);
+    if (status == WG_OK && t->train.s.batches > 1 && sees_all(t))
+        status = try_batch(t, &t->train.s, t->train.s.batches - 1, WG_STEP_UPDATES, 0);
     if (status != WG_OK || !t->options.validate.n || !valid->batches)
         return status;
-    status = try_batch(t, valid, 0, WG_STEP_EVALUATES);
+    status = try_batch(t, valid, 0, WG_STEP_EVALUATES, 0);
     if (status == WG_OK && valid->batches > 1)
-        status = try_batch(t, valid, valid->batches - 1, WG_STEP_EVALUATES);
+        status = try_batch(t, valid, valid->batches - 1, WG_STEP_EVALUATES, 0);
     return status;
 }
 

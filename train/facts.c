@@ -55,6 +55,10 @@ static void add_groups(wg_trainer *t)
         const wg_parameter_group *g = &o->groups[i];
         int n = snprintf(each, sizeof each, "%s\"%s\" rate %.9g decay %.9g%s", used ? "; " : "",
                          g->names, g->rate, g->weight_decay, g->frozen ? " frozen" : "");
+        if (n > 0 && (size_t)n < sizeof each && g->loss)
+            n += snprintf(each + n, sizeof each - (size_t)n, " loss %s", g->loss);
+        if (n > 0 && (size_t)n < sizeof each && g->every > 1)
+            n += snprintf(each + n, sizeof each - (size_t)n, " every %" PRId64, g->every);
         if (n < 0 || used + (size_t)n + sizeof "; 0123456789 more (0123456789abcdef)" > sizeof text)
             break;
         memcpy(text + used, each, (size_t)n + 1);
@@ -66,6 +70,10 @@ static void add_groups(wg_trainer *t)
         const double numbers[] = {g->rate, g->weight_decay, g->frozen};
         hash = wgi_xxh64(g->names, strlen(g->names), hash);
         hash = wgi_xxh64(numbers, sizeof numbers, hash);
+        if (g->loss)
+            hash = wgi_xxh64(g->loss, strlen(g->loss), hash);
+        if (g->every > 1)
+            hash = wgi_xxh64(&g->every, sizeof g->every, hash);
     }
     if (i < o->n_groups)
         snprintf(text + used, sizeof text - used, "%s%zu more (%016" PRIx64 ")", used ? "; " : "",

@@ -126,7 +126,7 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
     const wg_trainer_options *o = p->options;
     const wg_shape *shapes = p->shapes + (size_t)key->n[0] * p->n_fields;
     wgi_step_graph s;
-    wgi_step_build(&s, o, p->fields, p->n_fields, shapes, (int)key->n[1]);
+    wgi_step_build(&s, o, p->fields, p->n_fields, shapes, (int)key->n[1], (wgi_group_set)key->n[2]);
     size_t tensors = wg_store_count(p->store), memory = memory_for(p, s.graph);
     wg_status status = wg_plan_create(plan, s.graph,
                                       &(wg_plan_options){.backends = p->backends,
@@ -264,8 +264,8 @@ wg_status wgi_plans_fill(wgi_plans *p, const wgi_batch *b, wgi_step_plan **out, 
     size_t number = number_of(p);
     if (number == SIZE_MAX)
         return wgi_error_set(error, WG_ENOMEM, "out of memory");
-    status =
-        wgi_plan_cache_get(&p->cache, p, &(wgi_plan_key){{(int64_t)number, b->kind}}, &io, error);
+    const wgi_plan_key key = {{(int64_t)number, b->kind, (int64_t)b->resting}};
+    status = wgi_plan_cache_get(&p->cache, p, &key, &io, error);
     if (status != WG_OK)
         return status;
     *out = io;

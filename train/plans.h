@@ -48,6 +48,7 @@ typedef struct wgi_batch {
     double total;     /* weight of the update; 1 for validation */
     double rate;      /* learning rate */
     double vote;      /* of this rank, for an update of several */
+    wgi_group_set resting;
 } wgi_batch;
 
 /* WG_ENOMEM.  The options and the fields must outlive the plans. */

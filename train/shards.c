@@ -102,7 +102,7 @@ wg_status wgi_shards_open(wg_trainer *t)
     wg_status status = wgi_plans_describe(&t->plans, source, 0, 0, &shapes, &size, &t->error);
     if (status != WG_OK)
         return status;
-    wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes, WG_STEP_UPDATES);
+    wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes, WG_STEP_UPDATES, 0);
     status = wg_graph_status(s.graph); /* it was planned before */
     status = status == WG_OK ? take_parameters(t, s.trained, s.n_trained)
                              : wgi_error_set(&t->error, status, "out of memory");

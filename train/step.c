@@ -8,6 +8,7 @@
 #include "wengert/ops/table.h"
 
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +200,7 @@ static void build_loss(wgi_step_graph *s, const wg_trainer_options *o, const wg_
         refuse_other_inputs(s, n);
 }
 
-/* ---- the update ------------------------------------------------------------------------------ */
+/* ---- states ---------------------------------------------------------------------------------- */
 
 /* "average/w"; for what waits to be added, "gradient/w", "gradient/sum of 4 batches/w" */
 static wg_value *state_of(wg_graph *g, const char *prefix, int level, const wg_value *parameter)
@@ -226,18 +227,31 @@ static void smooth(wg_graph *g, double s)
     }
 }
 
-/* What the groups say of each parameter that is trained; NULL, NULL without groups. */
-typedef struct factors {
-    double *rates, *decays; /* [n] in memory of the graph */
-} factors;
+/* ---- groups of parameters -------------------------------------------------------------------- */
 
-/* The first group that has the parameter, n_groups if none has. */
-static size_t group_of(const wg_trainer_options *o, const wg_value *p)
+wgi_group_set wgi_resting(const wg_trainer_options *o, int64_t update)
 {
-    size_t k = 0;
-    while (k < o->n_groups && fnmatch(o->groups[k].names, p->name, 0) != 0)
-        k++;
-    return k;
+    wgi_group_set set = 0;
+    for (size_t k = 0; k < o->n_groups && k < WGI_MOST_RESTING; k++)
+        if (o->groups[k].every > 1 && update % o->groups[k].every != 0)
+            set |= (wgi_group_set)1 << k;
+    return set;
+}
+
+/* What the groups say of each parameter that is trained; NULL without groups.  Those with the same
+ * interval stand together. */
+typedef struct settings {
+    double *rates, *decays; /* [n] in memory of the graph */
+    int64_t *every;         /* [n] likewise */
+} settings;
+
+/* The group of a parameter, the first that has its name; NULL if none has. */
+static const wg_parameter_group *group_of(const wg_trainer_options *o, const wg_value *p)
+{
+    for (size_t k = 0; k < o->n_groups; k++)
+        if (fnmatch(o->groups[k].names, p->name, 0) == 0)
+            return &o->groups[k];
+    return NULL;
 }
 
 static void check_groups(wg_graph *g, const wg_trainer_options *o, const wg_gradients *d)
@@ -252,34 +266,169 @@ static void check_groups(wg_graph *g, const wg_trainer_options *o, const wg_grad
     }
 }
 
-/* Takes frozen parameters out of *d. */
-static factors apply_groups(wg_graph *g, const wg_trainer_options *o, wg_gradients *d)
+static int64_t interval_of(const wg_parameter_group *group)
 {
-    factors f = {NULL, NULL};
+    return group && group->every > 1 ? group->every : 1;
+}
+
+/* The next longer interval of a group; 0: none. */
+static int64_t next_interval(const wg_trainer_options *o, int64_t every)
+{
+    int64_t next = 0;
+    for (size_t k = 0; k < o->n_groups; k++) {
+        int64_t own = interval_of(&o->groups[k]);
+        next = own > every && (!next || own < next) ? own : next;
+    }
+    return next;
+}
+
+static bool is_trained(const wg_trainer_options *o, const wg_parameter_group *group,
+                       wgi_group_set resting)
+{
+    return !group ||
+           (!group->frozen && (interval_of(group) == 1 || !(resting >> (group - o->groups) & 1)));
+}
+
+/* The parameters of *d that are trained, by their intervals. */
+static settings apply_groups(wg_graph *g, const wg_trainer_options *o, wgi_group_set resting,
+                             wg_gradients *d)
+{
+    settings f = {NULL, NULL, NULL};
     if (!o->n_groups)
         return f;
     check_groups(g, o, d);
     f.rates = wg_graph_alloc(g, (d->n + 1) * sizeof *f.rates);
     f.decays = wg_graph_alloc(g, (d->n + 1) * sizeof *f.decays);
-    size_t n = 0;
-    for (size_t i = 0; i < d->n && f.rates && f.decays; i++) {
-        size_t k = group_of(o, d->params[i]);
-        const wg_parameter_group *own = k < o->n_groups ? &o->groups[k] : NULL;
-        if (own && own->frozen)
-            continue;
-        f.rates[n] = own && own->rate != 0 ? own->rate : 1;
-        f.decays[n] = own ? own->weight_decay : o->optimizer.weight_decay;
-        d->params[n] = d->params[i];
-        d->grads[n++] = d->grads[i];
-    }
-    d->n = n;
+    f.every = wg_graph_alloc(g, (d->n + 1) * sizeof *f.every);
+    wg_gradients to = {wg_graph_alloc(g, (d->n + 1) * sizeof(wg_value *)),
+                       wg_graph_alloc(g, (d->n + 1) * sizeof(wg_value *)), 0};
+    if (!f.rates || !f.decays || !f.every || !to.params || !to.grads)
+        return f;
+    for (int64_t every = 1; every; every = next_interval(o, every))
+        for (size_t i = 0; i < d->n; i++) {
+            const wg_parameter_group *own = group_of(o, d->params[i]);
+            if (interval_of(own) != every || !is_trained(o, own, resting))
+                continue;
+            f.rates[to.n] = own && own->rate != 0 ? own->rate : 1;
+            f.decays[to.n] = own ? own->weight_decay : o->optimizer.weight_decay;
+            f.every[to.n] = every;
+            to.params[to.n] = d->params[i];
+            to.grads[to.n++] = d->grads[i];
+        }
+    *d = to;
     return f;
+}
+
+/* ---- gradients ------------------------------------------------------------------------------- */
+
+/* The batch's part in the loss of the update, or in a metric that is a loss of its own. */
+static wg_value *part_of_update(wgi_step_graph *s, const wg_trainer_options *o, wg_value *loss)
+{
+    if (o->scale == WG_LOSS_OF_UPDATE || o->accumulate <= 1)
+        return loss;
+    if (!s->share)
+        s->share = scalar_input(s, o, "share");
+    return wg_mul(loss, wg_cast(s->share, loss->dtype));
+}
+
+/* The metric that is a group's loss; without one of that name, an error that lists those that there
+ * are. */
+static wg_value *find_metric(wgi_step_graph *s, size_t group, const char *name)
+{
+    char all[WGI_MAX_STEP_METRICS * (WG_METRIC_NAME + 2)] = "none";
+    size_t used = 0;
+    for (size_t i = 0; i < s->n_metrics; i++) {
+        if (strcmp(s->metric[i].name, name) == 0)
+            return s->metric[i].value;
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "",
+                                 s->metric[i].name);
+    }
+    return wg_graph_fail(s->graph, WG_EINVAL, NULL, who,
+                         "group %zu: expected a metric of the model as its loss, got '%s', of: %s",
+                         group, name, all);
+}
+
+/* d of the parameters of group k becomes the gradient of the metric that is their loss. */
+static void differentiate_for(wgi_step_graph *s, const wg_trainer_options *o, size_t k,
+                              wg_gradients *d)
+{
+    const wg_parameter_group *group = &o->groups[k];
+    wg_value *loss = find_metric(s, k, group->loss);
+    wg_value **own = wg_graph_alloc(s->graph, (2 * d->n + 1) * sizeof(wg_value *));
+    size_t n = 0;
+    bool depends = false;
+    if (!loss || !own)
+        return;
+    wg_value **gradient = own + d->n;
+    for (size_t i = 0; i < d->n; i++)
+        if (group_of(o, d->params[i]) == group) {
+            own[n++] = d->params[i];
+            depends = depends || wg_depends_on(loss, d->params[i]);
+        }
+    if (n > 0 && !depends) {
+        wg_graph_fail(s->graph, WG_EINVAL, loss->node->at, who,
+                      "group %zu: its loss, '%s', depends on none of its parameters, '%s'", k,
+                      group->loss, group->names);
+        return;
+    }
+    if (wg_grad(part_of_update(s, o, loss), own, n, gradient) != WG_OK)
+        return;
+    n = 0;
+    for (size_t i = 0; i < d->n; i++)
+        if (group_of(o, d->params[i]) == group)
+            d->grads[i] = gradient[n++];
+}
+
+/* Of the loss, or the metric that is the loss of their group, with respect to all parameters. */
+static wg_gradients differentiate(wgi_step_graph *s, const wg_trainer_options *o)
+{
+    wg_gradients d = {.n = 0};
+    if (wg_graph_parameters(s->graph, NULL, 0) == 0)
+        return d;
+    d = wg_grad_all(part_of_update(s, o, s->loss));
+    for (size_t k = 0; k < o->n_groups; k++)
+        if (o->groups[k].loss && !o->groups[k].frozen)
+            differentiate_for(s, o, k, &d);
+    return d;
+}
+
+/* ---- the update ------------------------------------------------------------------------------ */
+
+/* Updates n of the parameters from number `first` on, with states of that name. */
+static void update_some(const wg_optimizer *opt, const wg_gradients *d, size_t first, size_t n,
+                        wg_value *rate, wg_value *norm, const char *name, const settings *f,
+                        const wg_update_part *part)
+{
+    wg_value *const *params = d->params + first, *const *grads = d->grads + first;
+    const double *rates = f->rates ? f->rates + first : NULL,
+                 *decays = f->decays ? f->decays + first : NULL;
+    if (opt->kind == WG_OPTIMIZER_SGD)
+        wg_sgd_update(params, grads, n, rate,
+                      &(wg_sgd_options){.momentum = opt->momentum,
+                                        .weight_decay = opt->weight_decay,
+                                        .norm = norm,
+                                        .name = name,
+                                        .rates = rates,
+                                        .decays = decays,
+                                        .part = part});
+    else
+        wg_adam_update(params, grads, n, rate,
+                       &(wg_adam_options){.beta1 = opt->beta1,
+                                          .beta2 = opt->beta2,
+                                          .eps = opt->eps,
+                                          .weight_decay = opt->weight_decay,
+                                          .decoupled = opt->kind == WG_OPTIMIZER_ADAMW,
+                                          .norm = norm,
+                                          .name = name,
+                                          .rates = rates,
+                                          .decays = decays,
+                                          .part = part});
 }
 
 /* Clips the gradients and updates the parameters, unless the loss or the norm is not finite, or a
  * new parameter or moment could be none. */
 static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_gradients *d,
-                   const factors *f, const wg_update_part *part)
+                   const settings *f, const wg_update_part *part)
 {
     const wg_optimizer *opt = &o->optimizer;
     bool clips = opt->clip_norm > 0;
@@ -290,39 +439,18 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
     wg_value *rate = o->ranks ? wg_guard(s->rate, (wg_value *[]){s->losses, s->norm, s->votes}, 3)
                               : wg_guard(s->rate, (wg_value *[]){s->loss, s->norm}, 2);
     wg_value *norm = clips ? wg_minimum(s->norm, wg_scalar_like(s->norm, opt->clip_norm)) : s->norm;
-    static const char states[] = "optimizer"; /* WG_STATES_OF_OPTIMIZER without its slash */
-    if (opt->kind == WG_OPTIMIZER_SGD)
-        wg_sgd_update(d->params, d->grads, d->n, rate,
-                      &(wg_sgd_options){.momentum = opt->momentum,
-                                        .weight_decay = opt->weight_decay,
-                                        .norm = norm,
-                                        .name = states,
-                                        .rates = f->rates,
-                                        .decays = f->decays,
-                                        .part = part});
-    else
-        wg_adam_update(d->params, d->grads, d->n, rate,
-                       &(wg_adam_options){.beta1 = opt->beta1,
-                                          .beta2 = opt->beta2,
-                                          .eps = opt->eps,
-                                          .weight_decay = opt->weight_decay,
-                                          .decoupled = opt->kind == WG_OPTIMIZER_ADAMW,
-                                          .norm = norm,
-                                          .name = states,
-                                          .rates = f->rates,
-                                          .decays = f->decays,
-                                          .part = part});
+    for (size_t first = 0, n; first < d->n; first += n) {
+        char name[60] = "optimizer"; /* WG_STATES_OF_OPTIMIZER without its slash */
+        int64_t every = f->every ? f->every[first] : 1;
+        n = 1;
+        while (first + n < d->n && (!f->every || f->every[first + n] == every))
+            n++;
+        if (every > 1)
+            snprintf(name, sizeof name, WG_STATES_OF_OPTIMIZER "every %" PRId64, every);
+        update_some(opt, d, first, n, rate, norm, name, f, part);
+    }
     if (o->average > 0)
         smooth(s->graph, o->average);
-}
-
-/* The batch's part in the loss of the update. */
-static wg_value *loss_of_update(wgi_step_graph *s, const wg_trainer_options *o)
-{
-    if (o->scale == WG_LOSS_OF_UPDATE || o->accumulate <= 1)
-        return s->loss;
-    s->share = scalar_input(s, o, "share");
-    return wg_mul(s->loss, wg_cast(s->share, s->loss->dtype));
 }
 
 int wgi_step_kind(int64_t i, int64_t n)
@@ -388,15 +516,16 @@ static void refuse_states(wg_graph *g)
 
 /* Adds the gradients of earlier batches of the same update; then updates the parameters, or keeps
  * the sums for the next batch. */
-static void train(wgi_step_graph *s, const wg_trainer_options *o, int kind)
+static void train(wgi_step_graph *s, const wg_trainer_options *o, int kind, wgi_group_set resting)
 {
-    bool any = wg_graph_parameters(s->graph, NULL, 0) > 0;
     if (o->ranks)
         refuse_states(s->graph);
-    wg_gradients d = any ? wg_grad_all(loss_of_update(s, o)) : (wg_gradients){.n = 0};
-    factors f = apply_groups(s->graph, o, &d);
+    wg_gradients d = differentiate(s, o);
+    settings f = apply_groups(s->graph, o, resting, &d);
     if (d.n == 0)
-        wg_graph_fail(s->graph, WG_EINVAL, NULL, who, "the model has no parameters to train");
+        wg_graph_fail(s->graph, WG_EINVAL, NULL, who,
+                      resting ? "all parameters rest in some updates, as their groups say (every)"
+                              : "the model has no parameters to train");
     if (wg_graph_status(s->graph) != WG_OK)
         return;
     s->counted = s->loss;
@@ -417,7 +546,7 @@ static void train(wgi_step_graph *s, const wg_trainer_options *o, int kind)
 }
 
 void wgi_step_build(wgi_step_graph *out, const wg_trainer_options *o, const wg_field *fields,
-                    size_t n_fields, const wg_shape *shapes, int kind)
+                    size_t n_fields, const wg_shape *shapes, int kind, wgi_group_set resting)
 {
     wg_graph *g = wg_graph_new();
     *out = (wgi_step_graph){.graph = g};
@@ -427,5 +556,5 @@ void wgi_step_build(wgi_step_graph *out, const wg_trainer_options *o, const wg_f
     out->inputs = wg_graph_alloc(g, (n_fields + 1) * sizeof(wg_value *));
     build_loss(out, o, fields, n_fields, shapes, evaluates ? WG_MODE_INFERENCE : WG_MODE_TRAINING);
     if (out->loss && !evaluates)
-        train(out, o, kind);
+        train(out, o, kind, resting);
 }

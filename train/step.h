@@ -52,10 +52,17 @@ typedef struct wgi_step_graph {
     size_t n_metrics;
 } wgi_step_graph;
 
-/* Builds the graph, which the caller frees, for a batch of these shapes, one for each field.
- * Errors are in its status. */
+/* A set of groups of parameters: bit k is group k. */
+typedef uint64_t wgi_group_set;
+enum { WGI_MOST_RESTING = 63 /* groups that may rest: those before that number */ };
+
+/* The groups that rest in an update, counted from 1. */
+wgi_group_set wgi_resting(const wg_trainer_options *o, int64_t update);
+
+/* Builds the graph, which the caller frees, for a batch of these shapes, one for each field, of an
+ * update in which those groups rest.  Errors are in its status. */
 void wgi_step_build(wgi_step_graph *out, const wg_trainer_options *o, const wg_field *fields,
-                    size_t n_fields, const wg_shape *shapes, int kind);
+                    size_t n_fields, const wg_shape *shapes, int kind, wgi_group_set resting);
 
 #define WG_STATES_OF_AVERAGE "average/"
 #define WG_STATES_OF_OPTIMIZER "optimizer/"

@@ -114,7 +114,7 @@ static wg_status add_model(facts *f, wg_trainer *t)
     if (status != WG_OK)
         return status;
     o.shard_optimizer = false;
-    wgi_step_build(&s, &o, source->fields, source->n_fields, shapes, WG_STEP_UPDATES);
+    wgi_step_build(&s, &o, source->fields, source->n_fields, shapes, WG_STEP_UPDATES, 0);
     status = wg_graph_status(s.graph); /* it was planned before */
     uint64_t hash = status == WG_OK ? wg_graph_hash(s.graph) : 0;
     for (size_t i = 0; status == WG_OK && i < wg_graph_value_count(s.graph); i++) {

@@ -79,6 +79,7 @@ typedef struct group {
     int64_t weight, examples; /* of all of them */
     double total;             /* the weight */
     double rate;
+    wgi_group_set resting;
     bool is_bad; /* a loss of this rank was not finite */
 } group;
 
@@ -101,7 +102,8 @@ static wg_status next_group(wg_trainer *t, group *g, wg_error *error)
     *g = (group){.epoch = at->epoch,
                  .first = at->group * most,
                  .n = left < most ? left : most,
-                 .rate = rate_of(t, t->progress.update + 1)};
+                 .rate = rate_of(t, t->progress.update + 1),
+                 .resting = wgi_resting(&t->options, t->progress.update + 1)};
     take_part(t, g);
     for (int64_t k = 0; k < g->n && status == WG_OK; k++) {
         wg_shape *shapes;
@@ -119,7 +121,8 @@ static wg_status fill(wg_trainer *t, const group *g, int64_t k, int kind, wgi_st
                       wg_batch_size *size, wg_error *error)
 {
     double vote = !t->options.ranks ? 0 : g->is_bad ? NAN : is_asked(t);
-    const wgi_batch batch = {&t->train.s, g->epoch, g->first + k, kind, g->total, g->rate, vote};
+    const wgi_batch batch = {&t->train.s, g->epoch, g->first + k, kind,
+                             g->total,    g->rate,  vote,         g->resting};
     return wgi_plans_fill(&t->plans, &batch, p, size, error);
 }
 
@@ -383,7 +386,7 @@ wg_graph *wg_trainer_graph(wg_trainer *t, wg_mode mode)
     if (wgi_plans_describe(&t->plans, source, 0, 0, &shapes, &size, &t->error) != WG_OK)
         return NULL;
     wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes,
-                   training ? WG_STEP_UPDATES : WG_STEP_EVALUATES);
+                   training ? WG_STEP_UPDATES : WG_STEP_EVALUATES, 0);
     if (wg_graph_status(s.graph) == WG_OK)
         return s.graph;
     wgi_error_set(&t->error, wg_graph_status(s.graph), "%s",

@@ -106,6 +106,12 @@ typedef struct wg_parameter_group {
     double rate;         /**< by which the learning rate is multiplied; 0: 1 */
     double weight_decay; /**< in place of the optimizer's; 0: none */
     bool frozen;         /**< they are not trained at all: they keep their values */
+    /** The metric (wg_step_metric) that they minimise in place of the loss; NULL: the loss.  So two
+     * networks can be trained against each other: what the one maximises has a minus sign. */
+    const char *loss;
+    /** They take part in each update whose number is a multiple of this, and rest in the others,
+     * which do not compute their gradient; 0: 1.  Adam counts their steps apart. */
+    int64_t every;
 } wg_parameter_group;
 
 /** Kinds of events. */

@@ -1,0 +1,265 @@
+/* Groups of parameters with losses of their own, some of which rest: two networks trained against
+ * each other have the bits of a loop written by hand, also after a stop at any update. */
+#include "tests/stopper.h"
+#include "tests/train/classifier.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/backends/plan.h"
+
+enum { EVERY = 3, UPDATES = 14, BATCH = 5 };
+
+static const wg_examples five = {fields, 2, COUNT, .batch = BATCH, .order = WG_ORDER_GIVEN};
+
+typedef struct losses {
+    wg_value *generator, *critic;
+} losses;
+
+/* A generator of six numbers from six others, and a critic that tells them from examples. */
+static losses build(wg_value *x)
+{
+    losses l;
+    wg_value *noise = wg_flip(x, WG_AXES(0));
+    wg_value *fake = wg_dense("generator", noise, IN, WG_ACTIVATION_TANH);
+    wg_scope_push(wg_graph_of(x), "critic");
+    wg_scope_reuse(wg_graph_of(x));
+    wg_value *of_fake = wg_dense("d", wg_dense("h", fake, 4, WG_ACTIVATION_TANH), 1, 0);
+    wg_value *of_real = wg_dense("d", wg_dense("h", x, 4, WG_ACTIVATION_TANH), 1, 0);
+    wg_scope_pop(wg_graph_of(x));
+    l.critic =
+        wg_mean(wg_add(wg_softplus(of_fake), wg_softplus(wg_neg(of_real))), WG_ALL_AXES, WG_DROP);
+    l.generator = wg_mean(wg_softplus(wg_neg(of_fake)), WG_ALL_AXES, WG_DROP);
+    return l;
+}
+
+static wg_value *adversaries(void *context, const wg_model_step *step)
+{
+    (void)context;
+    losses l = build(wg_step_input(step, "x"));
+    wg_step_metric(step, "generator", l.generator, WG_LESS_IS_BETTER);
+    return l.critic;
+}
+
+static const wg_parameter_group turns[] = {
+    {.names = "generator/*", .loss = "generator", .every = EVERY, .rate = 0.5}};
+
+static wg_trainer_options of_adversaries(const char *path)
+{
+    wg_trainer_options o = usual();
+    o.model = adversaries;
+    o.train = &five;
+    o.groups = turns;
+    o.n_groups = 1;
+    o.after = (wg_amount){UPDATES, 'u'};
+    o.folder = path;
+    return o;
+}
+
+/* ---- the same by hand ------------------------------------------------------------------------ */
+
+typedef struct turn {
+    wg_graph *g;
+    wg_plan *p;
+    wg_value *x;
+} turn;
+
+/* Updates the critic, or both. */
+static turn make_turn(wg_store *store, bool both)
+{
+    turn t = {.g = wg_graph_new()};
+    t.x = wg_input(t.g, "x", WG_F32, WG_SHAPE(BATCH, IN));
+    losses l = build(t.x);
+    wg_value *params[2][4] =
+        {{wg_graph_find(t.g, "generator/weight"), wg_graph_find(t.g, "generator/bias")},
+         {wg_graph_find(t.g, "critic/h/weight"), wg_graph_find(t.g, "critic/h/bias"),
+          wg_graph_find(t.g, "critic/d/weight"), wg_graph_find(t.g, "critic/d/bias")}},
+             *grads[4], *rate = wg_fill(t.g, WG_F32, WG_SCALAR, 0.01);
+    wg_grad(l.critic, params[1], 4, grads);
+    wg_adam_update(params[1], grads, 4, rate, &(wg_adam_options){.name = "optimizer"});
+    if (both) {
+        static const double half[] = {0.5, 0.5};
+        wg_grad(l.generator, params[0], 2, grads);
+        wg_adam_update(params[0], grads, 2, rate,
+                       &(wg_adam_options){.name = "optimizer/every 3", .rates = half});
+    }
+    const wg_plan_options o = {.store = store, .seed = 3, .threads = 1};
+    check_that(wg_plan_create(&t.p, t.g, &o) == WG_OK, "%s", wg_graph_message(t.g));
+    return t;
+}
+
+static wg_store *train_by_hand(void)
+{
+    wg_store *store = wg_store_new(3);
+    turn both = make_turn(store, true), alone = make_turn(store, false);
+    for (int u = 1; u <= UPDATES; u++) {
+        const turn *t = u % EVERY ? &alone : &both;
+        const int first = (u - 1) * BATCH % COUNT;
+        memcpy(wg_plan_data(t->p, t->x), xs + (ptrdiff_t)first * IN, BATCH * IN * sizeof(float));
+        check_that(wg_plan_run(t->p, (uint64_t)u) == WG_OK, "%s", wg_plan_message(t->p));
+    }
+    wg_plan_free(both.p);
+    wg_plan_free(alone.p);
+    wg_graph_free(both.g);
+    wg_graph_free(alone.g);
+    return store;
+}
+
+static void two_networks_train_as_by_hand(void **state)
+{
+    (void)state;
+    wg_trainer_options o = of_adversaries(NULL);
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    wg_store *store = train_by_hand();
+    assert_true(same_store(store, wg_trainer_store(t), true) > 100);
+    int64_t steps = *(const int64_t *)wg_store_find(store, "optimizer/every 3/step")->data;
+    assert_int_equal(steps, UPDATES / EVERY);
+    assert_int_equal(*(const int64_t *)(const void *)tensor(t, "optimizer/every 3/step"), steps);
+    assert_int_equal(*(const int64_t *)(const void *)tensor(t, "optimizer/step"), UPDATES);
+    wg_store_free(store);
+    wg_trainer_free(t);
+}
+
+/* ---- stops ----------------------------------------------------------------------------------- */
+
+static void stopped_at_any_update_they_go_on(void **state)
+{
+    (void)state;
+    char path[400];
+    snprintf(path, sizeof path, "%s", path_of("cut"));
+    for (int accumulate = 1; accumulate <= 3; accumulate += 2) {
+        wg_trainer_options o = of_adversaries(NULL), p = of_adversaries(path);
+        o.average = p.average = 0.1;
+        o.optimizer.clip_norm = p.optimizer.clip_norm = 0.5;
+        o.accumulate = p.accumulate = accumulate;
+        wg_trainer *whole = trainer_of(&o);
+        run(whole, NULL);
+        for (int64_t k = 1; k < UPDATES; k++) {
+            stopper s = {k, 0};
+            clear("cut");
+            p.listener = (wg_listener){stop_at, &s};
+            wg_trainer *b = trainer_of(&p);
+            run(b, &s.stop);
+            assert_int_equal(wg_trainer_updates(b), k);
+            wg_trainer_free(b);
+            p.listener = (wg_listener){NULL, NULL};
+            b = trainer_of(&p);
+            run(b, NULL);
+            assert_true(same_store(wg_trainer_store(whole), wg_trainer_store(b), true) > 100);
+            wg_trainer_free(b);
+        }
+        wg_trainer_free(whole);
+    }
+    clear("cut");
+}
+
+/* Three batches of an update are one of three times the examples. */
+static void batches_add_up(void **state)
+{
+    (void)state;
+    const wg_examples large = {fields, 2, 45, .batch = 15, .order = WG_ORDER_GIVEN};
+    const wg_examples small = {fields, 2, 45, .batch = BATCH, .order = WG_ORDER_GIVEN};
+    wg_trainer_options o = of_adversaries(NULL);
+    const wg_parameter_group both[] = {{.names = "generator/*", .loss = "generator"},
+                                       {.names = "critic/*"}};
+    o.groups = both;
+    o.n_groups = 2;
+    o.optimizer.kind = WG_OPTIMIZER_SGD;
+    o.after = (wg_amount){9, 'u'};
+    o.train = &large;
+    wg_trainer *a = trainer_of(&o);
+    o.train = &small;
+    o.accumulate = 3;
+    wg_trainer *b = trainer_of(&o);
+    run(a, NULL);
+    run(b, NULL);
+    int64_t compared = 0;
+    const wg_tensor *x;
+    for (size_t i = 0; (x = wg_store_at(wg_trainer_store(a), i)); i++)
+        for (int64_t k = 0; x->dtype == WG_F32 && k < wg_shape_count(&x->shape); k++, compared++) {
+            double u = ((const float *)x->data)[k], v = tensor(b, x->name)[k];
+            check_that(fabs(u - v) <= 1e-6, "%s[%d]: %g and %g", x->name, (int)k, u, v);
+        }
+    assert_true(compared > 60);
+    wg_trainer_free(a);
+    wg_trainer_free(b);
+}
+
+/* ---- what cannot be -------------------------------------------------------------------------- */
+
+static void refused_with(wg_parameter_group group, wg_status status, const char *words)
+{
+    wg_trainer_options o = of_adversaries(NULL);
+    o.groups = &group;
+    o.n_groups = 1;
+    refused(&o, status, words);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    refused_with((wg_parameter_group){.names = "generator/*", .loss = "gen"}, WG_EINVAL,
+                 "group 0: expected a metric of the model as its loss, got 'gen', of: generator");
+    refused_with((wg_parameter_group){.names = "generator/*", .every = -1}, WG_EINVAL,
+                 "group 0: every: expected 0 or more");
+    refused_with((wg_parameter_group){.names = "*", .every = 2}, WG_EINVAL,
+                 "all parameters rest in some updates");
+    wg_parameter_group all[70] = {[66].every = 2};
+    for (int i = 0; i < 70; i++)
+        all[i].names = "*";
+    wg_trainer_options o = of_adversaries(NULL);
+    o.groups = all;
+    o.n_groups = 70;
+    refused(&o, WG_EINVAL, "group 66: every: expected 0 or more, and groups that rest among the");
+}
+
+static wg_value *independent(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *x = wg_step_input(step, "x");
+    wg_value *a = wg_dense("a", x, 2, 0), *b = wg_dense("b", x, 2, 0);
+    wg_step_metric(step, "of_b", wg_mean(b, WG_ALL_AXES, WG_DROP), WG_LESS_IS_BETTER);
+    return wg_mean(wg_square(a), WG_ALL_AXES, WG_DROP);
+}
+
+static void a_loss_must_depend_on_its_parameters(void **state)
+{
+    (void)state;
+    const wg_parameter_group wrong = {.names = "a/*", .loss = "of_b"};
+    wg_trainer_options o = of_adversaries(NULL);
+    o.model = independent;
+    o.groups = &wrong;
+    refused(&o, WG_EINVAL, "group 0: its loss, 'of_b', depends on none of its parameters, 'a/*'");
+}
+
+static void another_interval_is_another_run(void **state)
+{
+    (void)state;
+    char path[400];
+    snprintf(path, sizeof path, "%s", path_of("run"));
+    wg_trainer_options o = of_adversaries(path);
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    wg_trainer_free(t);
+    wg_parameter_group other = turns[0];
+    o.groups = &other;
+    other.every = 2;
+    refused(&o, WG_EINVAL,
+            "parameter groups: expected \"generator/*\" rate 0.5 decay 0 loss "
+            "generator every 3");
+    other = turns[0];
+    other.loss = NULL;
+    refused(&o, WG_EINVAL, "parameter groups");
+    clear("run");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_networks_train_as_by_hand),
+        cmocka_unit_test(stopped_at_any_update_they_go_on),
+        cmocka_unit_test(batches_add_up),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(a_loss_must_depend_on_its_parameters),
+        cmocka_unit_test(another_interval_is_another_run),
+    };
+    return cmocka_run_group_tests(tests, make_data, remove_folder);
+}
