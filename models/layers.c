@@ -99,6 +99,19 @@ wg_value *(wg_norm_layer)(const char *at, const char *name, wg_value *x, wg_norm
     return wgi_layer_leave(g, before, y);
 }
 
+wg_value *(wg_groupnorm_layer)(const char *at, const char *name, wg_value *x, int64_t groups,
+                               double eps)
+{
+    wg_graph *g = wg_graph_of(x);
+    if (!g)
+        return NULL;
+    wg_origin before = wgi_layer_enter(at, g, name);
+    const wg_shape channels = WG_SHAPE(wg_value_dim(x, 1));
+    wg_value *gain = wgi_layer_parameter(g, "gain", x->dtype, channels, wg_ones());
+    wg_value *bias = wgi_layer_parameter(g, "bias", x->dtype, channels, wg_zeros());
+    return wgi_layer_leave(g, before, wg_groupnorm(x, gain, bias, groups, eps != 0 ? eps : 1e-5));
+}
+
 wg_value *(wg_layernorm_layer)(const char *at, const char *name, wg_value *x)
 {
     return (wg_norm_layer)(at, name, x, WG_LAYERNORM, 1e-5);
@@ -151,60 +164,6 @@ wg_value *(wg_batchnorm_layer)(const char *at, const char *name, wg_value *x, bo
     else
         y = wg_batchnorm_train(wide, gain, bias, mean, var, momentum, eps);
     return wgi_layer_leave(g, before, in_dtype(y, x->dtype));
-}
-
-/* ---- convolutions ---------------------------------------------------------------------------- */
-
-/* Parameters of a convolution of x [N, C, ...]: weight of `shape`, whose second size is C / groups,
- * and bias unless `no_bias`; NULL in *b without one. */
-static wg_value *kernel_of(const wg_value *x, wg_shape shape, int64_t groups, wg_init init,
-                           bool no_bias, wg_value **b)
-{
-    wg_graph *g = wg_graph_of(x);
-    shape.dim[1] = wg_value_dim(x, 1) / (groups > 0 ? groups : 1);
-    double fan_in = 1;
-    for (int i = 1; i < shape.rank; i++)
-        fan_in *= (double)shape.dim[i];
-    init = wgi_layer_init(init, wg_uniform_init(1 / sqrt(fmax(1, fan_in))));
-    wg_value *w = wgi_layer_parameter(g, "weight", x->dtype, shape, init);
-    const wg_shape features = WG_SHAPE(shape.dim[0]);
-    *b = no_bias ? NULL : wgi_layer_parameter(g, "bias", x->dtype, features, wg_zeros());
-    return w;
-}
-
-wg_value *(wg_conv2d_layer)(const char *at, const char *name, wg_value *x, int64_t features,
-                            int64_t kernel, const wg_conv2d_layer_options *options)
-{
-    const wg_conv2d_layer_options o = options ? *options : (wg_conv2d_layer_options){0};
-    wg_graph *g = wg_graph_of(x);
-    if (!g)
-        return NULL;
-    wg_origin before = wgi_layer_enter(at, g, name);
-    const wg_shape shape = WG_SHAPE(features, 0, kernel, o.kernel_w ? o.kernel_w : kernel);
-    wg_value *b, *w = kernel_of(x, shape, o.conv.groups, o.init, o.no_bias, &b);
-    return wgi_layer_leave(g, before, wg_conv2d(x, w, b, &o.conv));
-}
-
-wg_value *(wg_conv1d_layer)(const char *at, const char *name, wg_value *x, int64_t features,
-                            int64_t kernel, const wg_conv1d_layer_options *options)
-{
-    const wg_conv1d_layer_options o = options ? *options : (wg_conv1d_layer_options){0};
-    wg_graph *g = wg_graph_of(x);
-    if (!g)
-        return NULL;
-    wg_origin before = wgi_layer_enter(at, g, name);
-    const wg_shape shape = WG_SHAPE(features, 0, kernel);
-    wg_value *b, *w = kernel_of(x, shape, o.conv.groups, o.init, o.no_bias, &b);
-    return wgi_layer_leave(g, before, wg_conv1d(x, w, b, &o.conv));
-}
-
-wg_value *(wg_conv_layer)(const char *at, const char *name, wg_value *x, int64_t features,
-                          int64_t kernel, const wg_conv2d_options *options)
-{
-    wg_conv2d_layer_options o = {0};
-    if (options)
-        o.conv = *options;
-    return (wg_conv2d_layer)(at, name, x, features, kernel, &o);
 }
 
 /* ---- embeddings ------------------------------------------------------------------------------ */

@@ -476,34 +476,6 @@ static void recurrent_layers_refuse_what_they_cannot_do(void **state)
     assert_null(wg_recurrent_layer("net", WG_GRU, NULL, 4, NULL).y);
 }
 
-/* ---- convolutions --------------------------------------------------------- */
-
-static void convolutions_have_the_weights_that_they_say(void **state)
-{
-    (void)state;
-    wg_graph *g = wg_graph_new();
-    wg_value *image = wg_input(g, "image", WG_F32, WG_SHAPE(2, 4, 9, 9));
-    wg_value *series = wg_input(g, "series", WG_F32, WG_SHAPE(2, 4, 9)), *w[8];
-    wg_value *a =
-        wg_conv2d_layer("a", image, 6, 3,
-                        &(wg_conv2d_layer_options){.conv = {.groups = 2, .stride = {2, 1}},
-                                                   .kernel_w = 1,
-                                                   .no_bias = true,
-                                                   .init = wg_he(1)});
-    wg_value *b =
-        wg_conv1d_layer("b", series, 6, 3, &(wg_conv1d_layer_options){.conv = {.padding = 1}});
-    check_that(a && b, "%s", wg_graph_message(g));
-    layers_check_shape(a, WG_SHAPE(2, 6, 4, 9));
-    layers_check_shape(b, WG_SHAPE(2, 6, 9));
-    assert_int_equal(wg_graph_parameters(g, w, 8), 3);
-    assert_string_equal(w[0]->name, "a/weight");
-    layers_check_shape(w[0], WG_SHAPE(6, 2, 3, 1));
-    assert_string_equal(w[1]->name, "b/weight");
-    layers_check_shape(w[1], WG_SHAPE(6, 4, 3));
-    wg_graph_free(g);
-    assert_null(wg_conv1d_layer("c", NULL, 6, 3, NULL));
-}
-
 /* ---- mistakes -------------------------------------------------------------------------------- */
 
 static wg_value *nameless(wg_graph *g, int which)
@@ -593,7 +565,6 @@ int main(void)
         cmocka_unit_test(recurrent_layers_name_their_parameters),
         cmocka_unit_test(states_can_be_carried_from_run_to_run),
         cmocka_unit_test(recurrent_layers_refuse_what_they_cannot_do),
-        cmocka_unit_test(convolutions_have_the_weights_that_they_say),
         cmocka_unit_test(a_layer_needs_a_name),
         cmocka_unit_test(layers_refuse_integers_by_name),
         cmocka_unit_test(alibi_is_built_in_a_scope),

@@ -51,6 +51,13 @@ WG_API wg_value *(wg_norm_layer)(const char *at, const char *name, wg_value *x, 
                                  double eps);
 #define wg_norm_layer(...) wg_norm_layer(WG_HERE, __VA_ARGS__)
 
+/** Group normalisation of x [N, C, ...]: the channels of an example in `groups` equal parts, each
+ * normalised over its channels and positions (Wu, He 2018).  groups = C is instance normalisation.
+ * `eps` is added to the variance; 0: 1e-5.  Parameters: gain [C], one, and bias [C], zero. */
+WG_API wg_value *(wg_groupnorm_layer)(const char *at, const char *name, wg_value *x, int64_t groups,
+                                      double eps);
+#define wg_groupnorm_layer(...) wg_groupnorm_layer(WG_HERE, __VA_ARGS__)
+
 /** Options of wg_batchnorm_layer.  Zero means the default in every field. */
 typedef struct wg_batchnorm_options {
     double momentum; /**< share of a batch in the running statistics; 0: 0.1 */
@@ -180,6 +187,38 @@ typedef struct wg_conv1d_layer_options {
 WG_API wg_value *(wg_conv1d_layer)(const char *at, const char *name, wg_value *x, int64_t features,
                                    int64_t kernel, const wg_conv1d_layer_options *options);
 #define wg_conv1d_layer(...) wg_conv1d_layer(WG_HERE, __VA_ARGS__)
+
+/** Options of wg_conv3d_layer.  Zero means the default in every field. */
+typedef struct wg_conv3d_layer_options {
+    wg_conv3d_options conv; /**< stride, padding, dilation, groups */
+    bool no_bias;           /**< conv3d(x) alone */
+    wg_init init;           /**< of weight; {0}: uniform within 1 / sqrt(fan in) */
+} wg_conv3d_layer_options;
+
+/** conv3d(x [N, C, D, H, W]) + b.  Parameters: weight [features, C/groups, kernel, kernel, kernel]
+ * and bias [features], zero.  `options` may be NULL. */
+WG_API wg_value *(wg_conv3d_layer)(const char *at, const char *name, wg_value *x, int64_t features,
+                                   int64_t kernel, const wg_conv3d_layer_options *options);
+#define wg_conv3d_layer(...) wg_conv3d_layer(WG_HERE, __VA_ARGS__)
+
+/** conv_transpose2d(x [N, C, H, W]) + b, which is larger than x with a stride: kernel 4, stride 2
+ * and padding 1 double it.  Parameters: weight [C, features/groups, kernel, kernel_w], by default
+ * uniform within 1 / sqrt(features/groups kernel kernel_w), and bias [features], zero.  `options`,
+ * with output_padding, may be NULL. */
+WG_API wg_value *(wg_conv_transpose2d_layer)(const char *at, const char *name, wg_value *x,
+                                             int64_t features, int64_t kernel,
+                                             const wg_conv2d_layer_options *options);
+#define wg_conv_transpose2d_layer(...) wg_conv_transpose2d_layer(WG_HERE, __VA_ARGS__)
+/** The same for x [N, C, L]: weight [C, features/groups, kernel]. */
+WG_API wg_value *(wg_conv_transpose1d_layer)(const char *at, const char *name, wg_value *x,
+                                             int64_t features, int64_t kernel,
+                                             const wg_conv1d_layer_options *options);
+#define wg_conv_transpose1d_layer(...) wg_conv_transpose1d_layer(WG_HERE, __VA_ARGS__)
+/** The same for x [N, C, D, H, W]: weight [C, features/groups, kernel, kernel, kernel]. */
+WG_API wg_value *(wg_conv_transpose3d_layer)(const char *at, const char *name, wg_value *x,
+                                             int64_t features, int64_t kernel,
+                                             const wg_conv3d_layer_options *options);
+#define wg_conv_transpose3d_layer(...) wg_conv_transpose3d_layer(WG_HERE, __VA_ARGS__)
 
 /** Row ids[...] of a table [rows, features], drawn from N(0, 1/features): y [..., features] of
  * `dtype`; ids i32 or i64 in [0, rows).  Parameter: weight. */
