@@ -1,5 +1,6 @@
 /* A generative adversarial network (Goodfellow et al. 2014) learns to draw points from eight small
- * clouds on a circle, which it never sees: only a critic does, that tells its points from real ones.
+ * clouds on a circle.  It never sees them: only a critic does, which tells its points from real
+ * ones.
  *
  *     generator   z [B, Z] -> point [B, 2]
  *     critic      point [B, 2] -> c [B, 1], the logit of "this point is real"
@@ -10,8 +11,8 @@
  *     gan             trains, and draws points of both
  *     gan model.svg   draws the model instead
  *
- * Exits with 0 if each cloud gets a twentieth of the new points at least, and nine in ten points are
- * within three standard deviations of a cloud. */
+ * Exits with 0 if each cloud gets a twentieth of the new points at least, and nine in ten points
+ * are within three standard deviations of a cloud. */
 #include "wengert.h"
 
 #include <err.h>
@@ -29,12 +30,12 @@ enum {
     COLUMNS = 34
 };
 
-static const double radius = 2, spread = 0.1;
+static const double radius = 2, spread = 0.1, pi = 3.14159265358979323846;
 static float points[POINTS][2];
 
 static double angle_of(int cloud)
 {
-    return 2 * M_PI * cloud / CLOUDS;
+    return 2 * pi * cloud / CLOUDS;
 }
 
 static void draw_points(void)
@@ -47,8 +48,8 @@ static void draw_points(void)
             u[k] = ((double)(random >> 33) + 0.5) / 2147483648.0;
         }
         double r = spread * sqrt(-2 * log(u[0])); /* Box and Muller */
-        points[i][0] = (float)(radius * cos(angle) + r * cos(2 * M_PI * u[1]));
-        points[i][1] = (float)(radius * sin(angle) + r * sin(2 * M_PI * u[1]));
+        points[i][0] = (float)(radius * cos(angle) + r * cos(2 * pi * u[1]));
+        points[i][1] = (float)(radius * sin(angle) + r * sin(2 * pi * u[1]));
     }
 }
 
