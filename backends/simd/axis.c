@@ -90,11 +90,62 @@ static void run_select(wg_call *c)
     simd_kernels(c)->select_rows(&a);
 }
 
+/* ---- lines in order -------------------------------------------------------------------------- */
+
+/* The kinds of numbers; -1: another. */
+static int kind_of(wg_dtype dtype)
+{
+    return dtype == WG_F32   ? (int)SIMD_SORT_F32
+           : dtype == WG_F64 ? (int)SIMD_SORT_F64
+           : dtype == WG_I32 ? (int)SIMD_SORT_I32
+           : dtype == WG_I64 ? (int)SIMD_SORT_I64
+                             : -1;
+}
+
+static wgi_axis lines_of(const wg_node *n)
+{
+    return wgi_axis_of(&n->in[0]->shape, ((const wg_sort_attrs *)n->attrs)->axis);
+}
+
+static const char *refuses_sort(const wg_node *n)
+{
+    enum { FEW = 64 };
+    if (kind_of(n->in[0]->dtype) < 0)
+        return "another dtype";
+    if (wg_value_count(n->in[0]) == 0)
+        return "an empty operand";
+    int64_t size = lines_of(n).size;
+    return size < FEW ? "short lines" : size > UINT32_MAX ? "long lines" : NULL;
+}
+
+static size_t sort_scratch(const wg_node *n, int threads)
+{
+    return 2 * sizeof(uint64_t) * (size_t)lines_of(n).size * (size_t)threads;
+}
+
+static void run_sort(wg_call *c)
+{
+    const wg_node *n = c->node;
+    const wgi_axis of = lines_of(n);
+    const simd_sort a = {.x = c->in[0],
+                         .y = c->out[0],
+                         .index = c->out[1],
+                         .outer = of.outer,
+                         .size = of.size,
+                         .inner = of.inner,
+                         .kind = (simd_sort_kind)kind_of(n->in[0]->dtype),
+                         .descending = ((const wg_sort_attrs *)n->attrs)->order == WG_DESCENDING,
+                         .threads = c->threads,
+                         .scratch = c->scratch};
+    simd_kernels(c)->sort(&a);
+}
+
 const simd_kernel wgi_simd_axis[] = {
     {&wg_op_linear_scan, "axis", wgi_simd_refuses_empty, NULL, run_scan},
     {&wg_op_linear_scan_grad, "axis", wgi_simd_refuses_empty, NULL, run_scan_grad},
     {&wg_op_cumsum, "axis", wgi_simd_refuses_empty_floats, NULL, run_cumulate},
     {&wg_op_cumprod, "axis", wgi_simd_refuses_empty_floats, NULL, run_cumulate},
     {&wg_op_topk, "axis", refuses_select, NULL, run_select},
+    {&wg_op_sort, "axis", refuses_sort, sort_scratch, run_sort},
     {.op = NULL},
 };

@@ -1,4 +1,5 @@
 /* sort and argsort: order, stability, NaN, orders that quicksort cuts badly, gradients. */
+#include "tests/plans.h"
 #include "tests/trial.h"
 #include "wengert/autograd/grad.h"
 
@@ -126,6 +127,68 @@ static void nan_is_largest_and_zeros_are_equal(void **state)
     }
 }
 
+/* Element i of n, of random bits or among few values, with zeros and NaN of either sign and
+ * infinities. */
+static void put_any(void *data, wg_dtype dtype, int64_t i, uint64_t random)
+{
+    static const double odd[] = {
+        0.0, -0.0, (double)NAN, -(double)NAN, (double)INFINITY, -(double)INFINITY, 1, -1};
+    bool is_odd = random >> 60 == 0;
+    double x = is_odd ? odd[random % 8] : (double)(int64_t)(random << 20) / 1e15;
+    if (dtype == WG_F32)
+        ((float *)data)[i] = (float)x;
+    else if (dtype == WG_F64)
+        ((double *)data)[i] = x;
+    else if (dtype == WG_I32)
+        ((int32_t *)data)[i] =
+            random & 1 << 8 ? (int32_t)(random >> 32) : (int32_t)(random % 7) - 3;
+    else
+        ((int64_t *)data)[i] = random & 1 << 8 ? (int64_t)random : (int64_t)(random % 7) - 3;
+}
+
+/* Lines as long as those that are sorted by their digits have the bits of those that are compared,
+ * along each axis, also in place. */
+static void long_lines_have_the_bits_of_the_reference(void **state)
+{
+    (void)state;
+    static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_I32, WG_I64};
+    static const int64_t sizes[] = {64, 65, 300, 4097};
+    uint64_t random = 1;
+    int64_t compared = 0;
+    for (int k = 0; k < 4 * 4 * 3 * 2; k++) {
+        const wg_dtype dtype = dtypes[k % 4];
+        const int axis = k / 16 % 3;
+        wg_graph *g = wg_graph_new();
+        wg_shape shape = WG_SHAPE(2, 3, 5);
+        shape.dim[axis] = sizes[k / 4 % 4];
+        wg_value *x = wg_input(g, "x", dtype, shape), *in = k % 3 ? x : wg_neg(x);
+        wg_value *y = wg_sort(in, axis, k / 48 ? WG_DESCENDING : WG_ASCENDING);
+        wg_output(y, "y");
+        wg_output(wg_result_of(y, 1), "index");
+        wg_plan *plan[] = {plan_of(g, &(wg_plan_options){.reference = true}),
+                           plan_of(g, &(wg_plan_options){.threads = 1 + k % 3})};
+        for (int64_t i = 0; i < wg_value_count(x); i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            for (int p = 0; p < 2; p++)
+                put_any(wg_plan_data(plan[p], x), dtype, i, random ^ random >> 29);
+        }
+        run(plan[0], 0);
+        run(plan[1], 0);
+        assert_string_equal(wg_plan_step_at(plan[1], wg_plan_step_count(plan[1]) - 1).backend,
+                            "simd");
+        for (int r = 0; r < 2; r++) {
+            const wg_value *v = wg_result_of(y, r);
+            assert_memory_equal(wg_plan_data(plan[0], v), wg_plan_data(plan[1], v),
+                                wg_value_bytes(v));
+            compared += wg_value_count(v);
+        }
+        wg_plan_free(plan[0]);
+        wg_plan_free(plan[1]);
+        wg_graph_free(g);
+    }
+    assert_true(compared > 1000000);
+}
+
 /* The cotangent goes where the element came from; gathering by argsort is the same function. */
 static void gradients_are_permuted_back(void **state)
 {
@@ -167,6 +230,7 @@ int main(void)
         cmocka_unit_test(lines_are_in_order_and_stable),
         cmocka_unit_test(orders_that_are_hard_for_quicksort),
         cmocka_unit_test(nan_is_largest_and_zeros_are_equal),
+        cmocka_unit_test(long_lines_have_the_bits_of_the_reference),
         cmocka_unit_test(gradients_are_permuted_back),
         cmocka_unit_test(wrong_arguments_are_named),
     };

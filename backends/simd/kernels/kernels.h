@@ -225,6 +225,27 @@ typedef struct simd_linear_topk {
     void *scratch;
 } simd_linear_topk;
 
+/* y, index [outer, size, inner]: x in order along the middle axis, equal ones in order of index, NaN
+ * as largest; and where each was.  size > 0, below 2^32.  y may be x.  Scratch: 16 bytes for each
+ * element of a line, for each thread.  See sort.c. */
+typedef enum simd_sort_kind {
+    SIMD_SORT_F32,
+    SIMD_SORT_F64,
+    SIMD_SORT_I32,
+    SIMD_SORT_I64
+} simd_sort_kind;
+
+typedef struct simd_sort {
+    const void *x;
+    void *y;
+    int64_t *index;
+    int64_t outer, size, inner;
+    simd_sort_kind kind;
+    bool descending;
+    int threads;
+    void *scratch; /* aligned as any type */
+} simd_sort;
+
 /* softmax and log_softmax over [outer, width, inner] along the middle axis; see softmax.c. */
 typedef struct simd_softmax {
     const void *x;
@@ -474,6 +495,7 @@ typedef struct simd_spans {
     X(recurrent_forward, simd_recurrent)                                                           \
     X(recurrent_backward, simd_recurrent)                                                          \
     X(select_rows, simd_select)                                                                    \
+    X(sort, simd_sort)                                                                             \
     X(max_pool, simd_pool)                                                                         \
     X(pool_scatter, simd_pool_scatter)                                                             \
     X(mean_pool, simd_mean_pool)                                                                   \
