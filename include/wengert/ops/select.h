@@ -51,8 +51,8 @@ WG_API wg_value *(wg_topk)(const char *at, wg_value *x, int64_t k, int axis);
 /** x in ascending or descending order along `axis`; numbers.  Equal elements stay
  * in order of index (the sort is stable); NaN counts as largest: it is last, or first if
  * descending.  Returns the values; wg_result_of(values, 1) is where each was along the axis, i64.
- * The cost for n elements of the axis is proportional to n log n whatever their order; simd's, for 64
- * elements or more, to n, with 16 bytes of scratch for each element and thread. */
+ * The cost for n elements of the axis is proportional to n log n whatever their order; simd's, for
+ * 64 elements or more, to n, with 16 bytes of scratch for each element and thread. */
 WG_API wg_value *(wg_sort)(const char *at, wg_value *x, int axis, wg_order order);
 #define wg_sort(...) wg_sort(WG_HERE, __VA_ARGS__)
 /** The indices of wg_sort: wg_gather(x, y, axis) is sorted. */
