@@ -62,6 +62,16 @@ size_t wgi_plan_cache_own_bytes(const wgi_plan_cache *c)
     return bytes;
 }
 
+size_t wgi_plan_cache_shared_bytes(const wgi_plan_cache *c)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        size_t bytes = wg_plan_statistics(c->entry[i]->plan).shared_bytes;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 bool wgi_plan_cache_evict(wgi_plan_cache *c)
 {
     bool several = c->count > 1;

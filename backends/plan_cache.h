@@ -40,6 +40,9 @@ wg_status wgi_plan_cache_get(wgi_plan_cache *c, void *context, const wgi_plan_ke
 /* Bytes that its plans have for themselves: inputs, constants, outputs. */
 size_t wgi_plan_cache_own_bytes(const wgi_plan_cache *c);
 
+/* The most that one of them needs of a workspace. */
+size_t wgi_plan_cache_shared_bytes(const wgi_plan_cache *c);
+
 /* Frees the least recently used plan; false if there is at most one. */
 bool wgi_plan_cache_evict(wgi_plan_cache *c);
 

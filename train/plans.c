@@ -86,20 +86,37 @@ static size_t memory_for(const wgi_plans *p, const wg_graph *g)
     return memory ? (memory > others ? memory - others : 1) : 0;
 }
 
-/* Frees plans of other shapes until store, workspace and what plans have of their own are within
- * the memory.  The workspace may be larger than the last plan needs: then it shrinks. */
-static wg_status keep_within(wgi_plans *p, const wg_plan *last)
+/* What is left of it beside the plans that there are, and those that had to go. */
+static size_t memory_beside_others(const wgi_plans *p, size_t memory)
 {
-    size_t memory = p->options->memory, fixed = store_bytes(p->store);
-    bool fits = !memory;
-    do
-        fits = fits ||
-               fixed + wg_workspace_bytes(p->workspace) + wgi_plan_cache_own_bytes(&p->cache) <=
-                   memory;
-    while (!fits && wgi_plan_cache_evict(&p->cache));
-    if (fits || wg_workspace_shrink(p->workspace, wg_plan_statistics(last).shared_bytes) == WG_OK)
-        return WG_OK;
-    return WG_ENOMEM;
+    size_t others = p->reserve + wgi_plan_cache_own_bytes(&p->cache);
+    return memory > others ? memory - others : 0;
+}
+
+/* Frees plans of other shapes until store, workspace and what plans have of their own are within
+ * the memory; the workspace shrinks to what they need.  When such a plan is made again, and after
+ * it others, they leave each other room: so shapes that alternate are planned twice or thrice, not
+ * at each change. */
+static wg_status keep_within(wgi_plans *p)
+{
+    const size_t memory = p->options->memory, fixed = store_bytes(p->store);
+    while (memory) {
+        size_t own = wgi_plan_cache_own_bytes(&p->cache);
+        size_t shared = wgi_plan_cache_shared_bytes(&p->cache);
+        if (fixed + wg_workspace_bytes(p->workspace) + own <= memory)
+            break;
+        if (wg_workspace_bytes(p->workspace) > shared) {
+            wg_status status = wg_workspace_shrink(p->workspace, shared);
+            if (status != WG_OK)
+                return status;
+        } else if (wgi_plan_cache_evict(&p->cache)) {
+            p->reserve += own - wgi_plan_cache_own_bytes(&p->cache);
+            p->reserve = p->reserve < memory / 4 ? p->reserve : memory / 4;
+        } else {
+            break;
+        }
+    }
+    return WG_OK;
 }
 
 /* The first plan has made the parameters that are trained and saved.  Another one, of validation or
@@ -119,23 +136,40 @@ static bool refuse_new_parameters(const wgi_plans *p, wg_graph *g, size_t from)
     return wg_graph_status(g) != WG_OK;
 }
 
+/* The graph of the key, and its plan for that memory (0: no limit) less what others need, or all
+ * of it. */
+static wg_status make_within(const wgi_plans *p, const wgi_plan_key *key, bool beside_others,
+                             wgi_step_graph *s, wg_plan **plan, size_t *memory)
+{
+    const wg_trainer_options *o = p->options;
+    const wg_shape *shapes = p->shapes + (size_t)key->n[0] * p->n_fields;
+    wgi_step_build(s, o, p->fields, p->n_fields, shapes, (int)key->n[1], (wgi_group_set)key->n[2]);
+    *memory = memory_for(p, s->graph);
+    size_t less = beside_others ? memory_beside_others(p, *memory) : *memory;
+    if (*memory && !less)
+        return WG_ENOMEM;
+    return wg_plan_create(plan, s->graph,
+                          &(wg_plan_options){.backends = p->backends,
+                                             .n_backends = p->n_backends,
+                                             .threads = o->threads,
+                                             .store = p->store,
+                                             .workspace = p->workspace,
+                                             .seed = o->seed,
+                                             .memory = less});
+}
+
 static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void *io,
                       wg_error *error)
 {
     const wgi_plans *p = plans;
     const wg_trainer_options *o = p->options;
-    const wg_shape *shapes = p->shapes + (size_t)key->n[0] * p->n_fields;
+    size_t tensors = wg_store_count(p->store), memory;
     wgi_step_graph s;
-    wgi_step_build(&s, o, p->fields, p->n_fields, shapes, (int)key->n[1], (wgi_group_set)key->n[2]);
-    size_t tensors = wg_store_count(p->store), memory = memory_for(p, s.graph);
-    wg_status status = wg_plan_create(plan, s.graph,
-                                      &(wg_plan_options){.backends = p->backends,
-                                                         .n_backends = p->n_backends,
-                                                         .threads = o->threads,
-                                                         .store = p->store,
-                                                         .workspace = p->workspace,
-                                                         .seed = o->seed,
-                                                         .memory = memory});
+    wg_status status = make_within(p, key, p->reserve > 0, &s, plan, &memory);
+    if (status == WG_ENOMEM && p->reserve > 0) {
+        wg_graph_free(s.graph);
+        status = make_within(p, key, false, &s, plan, &memory);
+    }
     if (status == WG_OK && refuse_new_parameters(p, s.graph, tensors)) {
         wg_plan_free(*plan);
         *plan = NULL;
@@ -145,7 +179,8 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
         wgi_averages_start(p->store, tensors);
         find_places(io, *plan, &s, p->n_fields);
     } else {
-        fail(p, shapes, status, s.graph ? wg_graph_message(s.graph) : "out of memory", error);
+        fail(p, p->shapes + (size_t)key->n[0] * p->n_fields, status,
+             s.graph ? wg_graph_message(s.graph) : "out of memory", error);
         if (status == WG_ENOMEM && o->memory)
             wgi_error_add(error,
                           ".  That is of this plan; the limit of the trainer, %zu, is also for the "
@@ -269,7 +304,7 @@ wg_status wgi_plans_fill(wgi_plans *p, const wgi_batch *b, wgi_step_plan **out, 
     if (status != WG_OK)
         return status;
     *out = io;
-    if (keep_within(p, (*out)->plan) != WG_OK)
+    if (keep_within(p) != WG_OK)
         return wgi_error_set(error, WG_ENOMEM, "out of memory");
     status = b->source->fill(b->source->context, b->epoch, b->i, (*out)->inputs, error);
     if (status != WG_OK)

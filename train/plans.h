@@ -35,6 +35,7 @@ typedef struct wgi_plans {
     const wg_backend **backends; /* [n_backends] of the plans, that of the ranks first */
     size_t n_backends;
     wgi_plan_cache cache;
+    size_t reserve; /* of options->memory: plans are made to leave it to others, if they can */
     wg_shape
         *shapes; /* [n_sets][n_fields] that there are plans for, then one set more as scratch */
     size_t n_sets, capacity;

@@ -40,11 +40,14 @@ static void examples_that_are_read_train_as_those_in_arrays(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Deep enough that its values are most of its memory. */
+/* Deep enough that its values are most of its memory.  The context counts calls. */
 static wg_value *deep(void *context, const wg_model_step *step)
 {
-    (void)context;
-    wg_value *h = wg_dense("first", wg_step_input(step, "x"), 8, WG_ACTIVATION_TANH);
+    int *calls = context;
+    int64_t features = calls ? 24 : 8;
+    if (calls)
+        ++*calls;
+    wg_value *h = wg_dense("first", wg_step_input(step, "x"), features, WG_ACTIVATION_TANH);
     for (int i = 0; i < 30; i++)
         h = wg_dropout(wg_tanh(wg_scale(h, 1.1)), 0.05);
     return wg_cross_entropy(wg_dense("logits", h, CLASSES, WG_ACTIVATION_NONE),
@@ -52,18 +55,22 @@ static wg_value *deep(void *context, const wg_model_step *step)
 }
 
 /* Two shapes of batches, and validation between updates. */
-static void a_limit_of_memory_changes_no_result(void **state)
+static wg_trainer_options of_deep(void)
 {
-    (void)state;
-    wg_trainer_options o = usual(), small = usual();
-    wg_trainer *t;
-    wg_error error = {.text = ""};
+    wg_trainer_options o = usual();
     o.model = deep;
     o.valid = &examples;
     o.validate = (wg_amount){3, 'u'};
-    small = o;
-    small.memory = 2000;
-    wg_status status = wg_trainer_create(&t, &small, &error);
+    return o;
+}
+
+/* What the message says that would do for one of its plans. */
+static size_t least_memory(wg_trainer_options o)
+{
+    wg_trainer *t;
+    wg_error error = {.text = ""};
+    o.memory = 2000;
+    wg_status status = wg_trainer_create(&t, &o, &error);
     const char *message = error.text;
     if (status == WG_OK) {
         status = wg_trainer_run(t, NULL);
@@ -71,8 +78,37 @@ static void a_limit_of_memory_changes_no_result(void **state)
     }
     const char *at = strstr(message, "with recomputation ");
     check_that(status == WG_ENOMEM && at, "status %d: %s", status, message);
-    small.memory = strtoull(at + strlen("with recomputation "), NULL, 10) + 2048;
+    size_t least = strtoull(at + strlen("with recomputation "), NULL, 10);
     wg_trainer_free(t);
+    return least;
+}
+
+/* Plans of shapes that alternate come to have room beside each other. */
+static void a_limit_of_memory_makes_few_plans(void **state)
+{
+    (void)state;
+    int plain = 0, limited = 0;
+    wg_trainer_options o = of_deep();
+    o.after = (wg_amount){20, 'e'};
+    o.context = &plain;
+    wg_trainer *a = trainer_of(&o);
+    run(a, NULL);
+    o.context = &limited;
+    o.memory = least_memory(o) + 3000;
+    wg_trainer *b = trainer_of(&o);
+    run(b, NULL);
+    assert_true(same_store(wg_trainer_store(a), wg_trainer_store(b), true) > 50);
+    check_that(limited <= 3 * plain, "the model was built %d times, %d without limit", limited,
+               plain);
+    wg_trainer_free(a);
+    wg_trainer_free(b);
+}
+
+static void a_limit_of_memory_changes_no_result(void **state)
+{
+    (void)state;
+    wg_trainer_options o = of_deep(), small = of_deep();
+    small.memory = least_memory(small) + 2048;
     wg_trainer *a = trainer_of(&o), *b = trainer_of(&small);
     run(a, NULL);
     run(b, NULL);
@@ -322,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_that_are_read_train_as_those_in_arrays),
         cmocka_unit_test(a_limit_of_memory_changes_no_result),
+        cmocka_unit_test(a_limit_of_memory_makes_few_plans),
         cmocka_unit_test(batches_of_an_update_add_up_to_one_large_batch),
         cmocka_unit_test(groups_have_rates_and_decays_of_their_own),
         cmocka_unit_test(a_graph_with_a_loss_is_trained_as_its_function),

@@ -225,9 +225,9 @@ typedef struct simd_linear_topk {
     void *scratch;
 } simd_linear_topk;
 
-/* y, index [outer, size, inner]: x in order along the middle axis, equal ones in order of index, NaN
- * as largest; and where each was.  size > 0, below 2^32.  y may be x.  Scratch: 16 bytes for each
- * element of a line, for each thread.  See sort.c. */
+/* y, index [outer, size, inner]: x in order along the middle axis, equal ones in order of index,
+ * NaN as largest; and where each was.  size > 0, below 2^32.  y may be x.  Scratch: 16 bytes for
+ * each element of a line, for each thread.  See sort.c. */
 typedef enum simd_sort_kind {
     SIMD_SORT_F32,
     SIMD_SORT_F64,
