@@ -33,67 +33,64 @@ static sizes sizes_of(const simd_conv *a)
                    a->batch * a->groups * a->out * a->d.count * a->h.count * a->w.count};
 }
 
-/* An element of each tensor that is one term: y += weight x, and so on; -1: in the padding */
-typedef struct term {
-    int64_t x, weight, y;
-} term;
-
 static int64_t position_of(const simd_window *w, int64_t o, int64_t k)
 {
     int64_t at = o * w->stride - w->padding + k * w->dilation;
     return at >= 0 && at < w->size ? at : -1;
 }
 
-/* Term number i of all that y's numbers have, in the order of y */
-static term term_of(const simd_conv *a, int64_t i)
-{
-    int64_t l = i % a->w.kernel, k = (i /= a->w.kernel) % a->h.kernel;
-    int64_t m = (i /= a->h.kernel) % a->d.kernel, c = (i /= a->d.kernel) % a->in;
-    term t = {.y = i /= a->in};
-    int64_t q = i % a->w.count, p = (i /= a->w.count) % a->h.count;
-    int64_t r = (i /= a->h.count) % a->d.count, o = (i /= a->d.count) % (a->groups * a->out);
-    int64_t b = i / (a->groups * a->out), group = o / a->out;
-    int64_t z = position_of(&a->d, r, m), row = position_of(&a->h, p, k),
-            column = position_of(&a->w, q, l);
-    int64_t channel = (b * a->groups + group) * a->in + c;
-    t.weight = (((o * a->in + c) * a->d.kernel + m) * a->h.kernel + k) * a->w.kernel + l;
-    t.x = ((channel * a->d.size + z) * a->h.size + row) * a->w.size + column;
-    if (z < 0 || row < 0 || column < 0)
-        t.x = -1;
-    return t;
-}
-
 /* Which of the three tensors is computed, and what it must be, with the sum of magnitudes */
 typedef struct expectation {
-    void (*kernel)(const simd_conv *);
+    int which;
+    const real *x, *weight, *y; /* the other two */
     int64_t count;
-    wide *y, *size;
+    wide *to, *size;
 } expectation;
+
+/* One term of y += weight x, dx += weight dy, or dweight += x dy */
+static void add_term(expectation *e, int64_t x, int64_t weight, int64_t y)
+{
+    const int64_t to = e->which == 0 ? y : e->which == 1 ? x : weight;
+    const wide product = e->which == 0   ? (wide)e->weight[weight] * (wide)e->x[x]
+                         : e->which == 1 ? (wide)e->weight[weight] * (wide)e->y[y]
+                                         : (wide)e->x[x] * (wide)e->y[y];
+    e->to[to] += product;
+    e->size[to] += fabs(product);
+}
+
+/* The terms of element y of y, but those of the padding: a sum over channels and taps. */
+static void add_terms(const simd_conv *a, expectation *e, int64_t y)
+{
+    int64_t i = y, q = i % a->w.count, p = (i /= a->w.count) % a->h.count;
+    int64_t r = (i /= a->h.count) % a->d.count, o = (i /= a->d.count) % (a->groups * a->out);
+    int64_t first = (i / (a->groups * a->out) * a->groups + o / a->out) * a->in, weight = o * a->in;
+    weight *= a->d.kernel * a->h.kernel * a->w.kernel;
+    for (int64_t channel = first; channel < first + a->in; channel++)
+        for (int64_t m = 0; m < a->d.kernel; m++)
+            for (int64_t k = 0; k < a->h.kernel; k++)
+                for (int64_t l = 0; l < a->w.kernel; l++, weight++) {
+                    int64_t z = position_of(&a->d, r, m), row = position_of(&a->h, p, k),
+                            column = position_of(&a->w, q, l);
+                    int64_t x = ((channel * a->d.size + z) * a->h.size + row) * a->w.size + column;
+                    if (z >= 0 && row >= 0 && column >= 0)
+                        add_term(e, x, weight, y);
+                }
+}
 
 static expectation expect(const simd_conv *a, int which, const real *x, const real *w,
                           const real *y)
 {
     sizes n = sizes_of(a);
-    expectation e = {.count = which == 0 ? n.y : which == 1 ? n.x : n.weight};
-    e.y = calloc((size_t)e.count, sizeof *e.y);
+    expectation e = {which, x, w, y, which == 0 ? n.y : which == 1 ? n.x : n.weight, NULL, NULL};
+    e.to = calloc((size_t)e.count, sizeof *e.to);
     e.size = calloc((size_t)e.count, sizeof *e.size);
-    assert_true(e.y && e.size);
-    int64_t terms = n.y * a->in * a->d.kernel * a->h.kernel * a->w.kernel;
+    assert_true(e.to && e.size);
     const real *bias = which == 0 ? a->bias : NULL;
     int64_t of_channel = n.y / (a->batch * a->groups * a->out);
     for (int64_t i = 0; i < e.count; i++)
-        e.y[i] = bias ? (wide)bias[i / of_channel % (a->groups * a->out)] : 0;
-    for (int64_t i = 0; i < terms; i++) {
-        term t = term_of(a, i);
-        if (t.x < 0)
-            continue;
-        int64_t to = which == 0 ? t.y : which == 1 ? t.x : t.weight;
-        wide product = which == 0   ? (wide)w[t.weight] * (wide)x[t.x]
-                       : which == 1 ? (wide)w[t.weight] * (wide)y[t.y]
-                                    : (wide)x[t.x] * (wide)y[t.y];
-        e.y[to] += product;
-        e.size[to] += fabs(product);
-    }
+        e.to[i] = bias ? (wide)bias[i / of_channel % (a->groups * a->out)] : 0;
+    for (int64_t i = 0; i < n.y; i++)
+        add_terms(a, &e, i);
     return e;
 }
 
@@ -152,9 +149,9 @@ static void check(setting *s, simd_conv a, bool direct, bool odd)
                 c.scratch = scratch;
                 run_kernel(floats_of(s->table[i]), &c, which, direct);
                 for (int64_t k = 0; k < e.count; k++, compared++)
-                    check_that(is_right(to[k], e.y[k], e.size[k]),
+                    check_that(is_right(to[k], e.to[k], e.size[k]),
                                "%s, tensor %d, element %lld: %.17g, not %.17g", s->table[i]->isa,
-                               which, (long long)k, (double)to[k], (double)e.y[k]);
+                               which, (long long)k, (double)to[k], (double)e.to[k]);
                 free_room(scratch, size);
                 if (first)
                     assert_memory_equal(first, to, (size_t)e.count * sizeof *to);
@@ -165,7 +162,7 @@ static void check(setting *s, simd_conv a, bool direct, bool odd)
             }
             free_room(first, e.count);
         }
-        free(e.y);
+        free(e.to);
         free(e.size);
     }
     free(x);
