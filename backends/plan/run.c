@@ -112,11 +112,25 @@ static const wg_value *operand_with_nan(const wg_plan *p, const wg_node *n)
     return NULL;
 }
 
+/* Element `at` of the shape as indices along its axes: "[2,0]"; "7" in a vector */
+static const char *element_text(const wg_shape *shape, int64_t at, char *text, size_t size)
+{
+    wg_shape index = *shape;
+    for (int k = shape->rank - 1; k >= 0; k--) {
+        index.dim[k] = at % shape->dim[k];
+        at /= shape->dim[k];
+    }
+    if (shape->rank > 1)
+        return wg_shape_text(&index, text, size);
+    snprintf(text, size, "%lld", shape->rank ? (long long)index.dim[0] : 0);
+    return text;
+}
+
 /* "reads NaN at element 3 of parameter w, which held it before the run (as 2 of 7 did)" */
 static void describe_source(wg_plan *p, const wg_value *v)
 {
     size_t stored = 0, bad = 0;
-    char name[200], how_many[80] = "";
+    char name[200], element[100], how_many[80] = "";
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
         const wg_value *w = wg_graph_value(p->g, i);
         if (wgi_is_stored(w->node)) {
@@ -128,10 +142,11 @@ static void describe_source(wg_plan *p, const wg_value *v)
         snprintf(how_many, sizeof how_many, ", as did %zu of %zu parameters and states", bad,
                  stored);
     bool constant = storage_at(p, v)->kind == WG_STORAGE_CONSTANT;
-    snprintf(
-        p->call_message, sizeof p->call_message, "reads NaN at element %lld of %s %s, %s%s",
-        (long long)storage_at(p, v)->nan_at, v->node->op->name, wg_value_text(v, name, sizeof name),
-        constant ? "which depends on constants alone" : "which held it before the run", how_many);
+    snprintf(p->call_message, sizeof p->call_message, "reads NaN at element %s of %s %s, %s%s",
+             element_text(&v->shape, storage_at(p, v)->nan_at, element, sizeof element),
+             v->node->op->name, wg_value_text(v, name, sizeof name),
+             constant ? "which depends on constants alone" : "which held it before the run",
+             how_many);
 }
 
 /* *at is the element.
@@ -162,8 +177,10 @@ static bool makes_nonfinite(wg_plan *p, const wgi_work *w, int64_t *at)
         }
         int worst = made & HAS_NAN ? HAS_NAN : made;
         nonfinite_in(n->out[k], w->call.out[k], worst, at);
-        snprintf(p->call_message, sizeof p->call_message, "result %d is %s at element %lld", k,
-                 worst == HAS_NAN ? "NaN" : "infinite", (long long)*at);
+        char element[200];
+        snprintf(p->call_message, sizeof p->call_message, "result %d is %s at element %s", k,
+                 worst == HAS_NAN ? "NaN" : "infinite",
+                 element_text(&n->out[k]->shape, *at, element, sizeof element));
         return true;
     }
     return false;

@@ -477,7 +477,7 @@ static void the_step_that_makes_nan_is_named(void **state)
     wg_plan *p = plan_of(g, NULL);
     char expected[100];
     snprintf(expected, sizeof expected,
-             "result 0 is NaN at element 200 (test_fused_elementwise.c:%d)", line);
+             "result 0 is NaN at element [2,0] (test_fused_elementwise.c:%d)", line);
     memcpy(wg_plan_data(p, b), (float[]){0, 1, -5}, 3 * sizeof(float));
     for (int i = 0; i < 300; i++)
         wg_plan_f32(p, x)[i] = 1;

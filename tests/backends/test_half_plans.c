@@ -226,7 +226,7 @@ static void what_f16_cannot_hold_is_found(void **state)
     assert_true(wgi_get_element(wg_plan_data(p, y), WG_F16, 0) == 65024); /* of 65025 */
     wgi_put_element(wg_plan_data(p, x), WG_F16, 0, 256);
     assert_int_equal(wg_plan_run(p, 1), WG_ENONFINITE);
-    check_that(strstr(wg_plan_message(p), "is infinite at element 0 (test_half_plans.c:"), "%s",
+    check_that(strstr(wg_plan_message(p), "is infinite at element [0,0] (test_half_plans.c:"), "%s",
                wg_plan_message(p));
     wg_plan_free(p);
     wg_graph_free(g);
