@@ -91,6 +91,14 @@ static void add_examples(wg_trainer *t)
         add(t, "validation data", "hash %016" PRIx64, t->valid.s.hash);
 }
 
+static const char *const optimizers[] = {
+    [WG_OPTIMIZER_ADAM] = "Adam", [WG_OPTIMIZER_ADAMW] = "AdamW", [WG_OPTIMIZER_SGD] = "SGD"};
+static const char *const schedules[] = {[WG_SCHEDULE_NOAM] = "noam",
+                                        [WG_SCHEDULE_INVERSE_SQRT] = "inverse-sqrt",
+                                        [WG_SCHEDULE_COSINE] = "cosine",
+                                        [WG_SCHEDULE_LINEAR] = "linear",
+                                        [WG_SCHEDULE_CONSTANT] = "constant"};
+
 void wgi_trainer_facts(wg_trainer *t)
 {
     const wg_trainer_options *o = &t->options;
@@ -107,11 +115,12 @@ void wgi_trainer_facts(wg_trainer *t)
     add(t, "batches", "%" PRId64 " in an epoch", t->train.s.batches);
     add_examples(t);
     add(t, "accumulate", "%" PRId64, o->accumulate);
-    add(t, "optimizer", "kind %d, %.9g, %.9g, %.9g, momentum %.9g, decay %.9g, clip-norm %.9g",
-        opt->kind, opt->beta1, opt->beta2, opt->eps, opt->momentum, opt->weight_decay,
+    add(t, "optimizer",
+        "%s, beta1 %.9g, beta2 %.9g, eps %.9g, momentum %.9g, decay %.9g, clip-norm %.9g",
+        optimizers[opt->kind], opt->beta1, opt->beta2, opt->eps, opt->momentum, opt->weight_decay,
         opt->clip_norm);
-    add(t, "schedule", "kind %d, rate %.9g, warmup %" PRId64 ", start %.9g, floor %.9g", s->kind,
-        s->rate, s->warmup, s->start, s->floor);
+    add(t, "schedule", "%s, rate %.9g, warmup %" PRId64 ", start %.9g, floor %.9g",
+        schedules[s->kind], s->rate, s->warmup, s->start, s->floor);
     if (s->updates)
         add(t, "updates of the schedule", "%" PRId64, s->updates);
     else

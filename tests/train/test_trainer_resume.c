@@ -118,7 +118,7 @@ static void other_settings_data_or_models_are_refused(void **state)
     refused(&p, WG_EINVAL, "seed: expected 3, as at the start of this run, got 4");
     p = o;
     p.optimizer.clip_norm = 0;
-    refused(&p, WG_EINVAL, "optimizer: expected kind 1");
+    refused(&p, WG_EINVAL, "optimizer: expected AdamW, beta1 0, beta2 0, eps 0, ");
     p = o;
     p.train = &other;
     refused(&p, WG_EINVAL, "the training data: expected those that this run started with");
