@@ -54,10 +54,13 @@ static void find_readers(again *a)
     }
 }
 
-/* Whether v is in memory when x runs, without x. */
+/* Whether v is in memory when x runs, without x: a later reader may have taken it over. */
 static bool is_kept_anyway(const again *a, const wgi_group *x, const wg_value *v)
 {
     const wgi_groups *s = a->s;
+    const wgi_group *from = wgi_group_of(s, v->node->id);
+    if (from && wgi_index_of(from->result, from->n_results, v->id) < 0)
+        return false;
     const wg_node *root = value_at(a, s->root[v->id])->node;
     uint32_t last = s->last[s->root[v->id]];
     return (!root->n_in && !a->is_assigned[s->root[v->id]]) || last == WGI_NO_READER ||

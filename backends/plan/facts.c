@@ -74,13 +74,21 @@ static bool allows(const wg_op *op, int j, int k)
     return k < 31 && (op->inplace >> k & 1) && (j == 0 || (op->flags & WG_OP_UPDATE));
 }
 
+/* Of as many elements of the same size: a row that is broadcast may have as many bytes as a result
+ * of smaller elements. */
+static bool is_as_large(const wg_value *a, const wg_value *b)
+{
+    return wg_value_bytes(a) == wg_value_bytes(b) &&
+           wg_dtype_size(a->dtype) == wg_dtype_size(b->dtype);
+}
+
 bool wgi_may_overwrite(wgi_uses *u, const wg_node *n, int j, uint32_t r)
 {
     int times = 0;
     look_at(u, n);
     for (uint32_t at = u->first[r]; at; at = u->next[at - 1], times++) {
         int k = (int)at - 1;
-        if (!allows(n->op, j, k) || wg_value_bytes(n->in[k]) != wg_value_bytes(n->out[j]))
+        if (!allows(n->op, j, k) || !is_as_large(n->in[k], n->out[j]))
             return false;
     }
     return times == 1 || (times > 1 && (n->op->flags & (WG_OP_ELEMENTWISE | WG_OP_UPDATE)));

@@ -21,7 +21,7 @@ static uint32_t next(uint32_t *state, uint32_t below)
 
 /* ---- random graphs --------------------------------------------------------------------------- */
 
-enum { LEAVES = 7, NODES = 90, SHAPES = 6 };
+enum { LEAVES = 7, NODES = 90, SHAPES = 8 };
 
 typedef struct maze {
     wg_graph *g;
@@ -32,7 +32,9 @@ typedef struct maze {
 } maze;
 
 static const wg_shape shapes[SHAPES] = {
-    {0, {0}}, {1, {1}}, {2, {3, 5}}, {3, {4, 7, 33}}, {2, {300, 41}}, {1, {9001}},
+    {0, {0}},         {1, {1}},    {2, {3, 5}},    {3, {4, 7, 33}},
+    {2, {300, 41}},   {1, {9001}}, {2, {4, 1500}}, /* a row of f32 has the bytes of all bools, */
+    {3, {4, 2, 700}},                              /* and so has one of f64 */
 };
 
 /* The shape itself, one number, or one that is broadcast along some axes. */
@@ -412,6 +414,70 @@ static void cheap_values_are_computed_again(void **state)
     }
 }
 
+/* Two later groups read |y|, and one of them y: what the first takes over, the second cannot count
+ * on. */
+static void what_one_takes_over_another_does_not_read(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    const wg_shape shape = WG_SHAPE(16, 6);
+    wg_value *x = wg_input(g, "x", WG_F32, shape), *z = wg_input(g, "z", WG_F32, shape),
+             *c = wg_input(g, "c", WG_BOOL, shape);
+    wg_value *y = wg_where(c, x, x), *size = wg_abs(y), *log = wg_log(size), *t = wg_tanh(y),
+             *q = wg_tanh(z);
+    wg_origin origin = wg_graph_origin(g);
+    origin.phase = WG_BACKWARD;
+    wg_graph_set_origin(g, origin);
+    wg_value *square = wg_square(t), *ratio = wg_div(wg_mul(q, log), size);
+    wg_value *out = wg_output(wg_add(square, wg_mul(ratio, wg_sign(y))), "out");
+    wg_plan *p = plan_of(g, NULL), *plain = plan_of(g, &(wg_plan_options){.no_fuse = true});
+    wg_plan *const each[] = {p, plain};
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 96; i++) {
+            wg_plan_f32(each[k], x)[i] = 0.25F * (float)(i % 13) - 1.6F;
+            wg_plan_f32(each[k], z)[i] = 0.5F - 0.125F * (float)(i % 7);
+            ((uint8_t *)wg_plan_data(each[k], c))[i] = i % 3 == 0;
+        }
+        run(each[k], 0);
+    }
+    assert_memory_equal(wg_plan_data(p, out), wg_plan_data(plain, out), 96 * sizeof(float));
+    wg_plan_free(p);
+    wg_plan_free(plain);
+    wg_graph_free(g);
+}
+
+/* A row of four bytes an element has as many bytes as the bools of four rows, but may not become
+ * them: later rows read it again. */
+static void bools_do_not_overwrite_a_row(void **state)
+{
+    (void)state;
+    enum { B = 4, N = 300 };
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(B, N)), *dx;
+    wg_value *largest = wg_max(wg_tanh(x), WG_AXES(0), WG_DROP);
+    wg_value *loss = wg_sum(wg_square(largest), WG_ALL_AXES, WG_DROP);
+    check_that(wg_grad(loss, &x, 1, &dx) == WG_OK, "%s", wg_graph_message(g));
+    wg_output(dx, "dx");
+    wg_plan *p = plan_of(g, NULL);
+    for (int i = 0; i < B * N; i++)
+        wg_plan_f32(p, x)[i] = (float)(i * 7919 % 1201) / 500 - 1;
+    run(p, 0);
+    int nonzero = 0;
+    for (int i = 0; i < N; i++) {
+        double sum = 0, most = -2;
+        for (int k = 0; k < B; k++) {
+            sum += (double)floats(p, dx)[k * N + i];
+            most = fmax(most, tanh((double)(float)wg_plan_f32(p, x)[k * N + i]));
+        }
+        double expected = 2 * most * (1 - most * most);
+        check_that(fabs(sum - expected) <= 1e-5, "column %d: %g, not %g", i, sum, expected);
+        nonzero += fabs(expected) > 1e-3;
+    }
+    assert_true(nonzero > 250);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
 /* What has bools alone goes with f32 or f64, but not with both. */
 static void two_float_dtypes_make_two_nodes(void **state)
 {
@@ -505,6 +571,8 @@ int main(void)
         cmocka_unit_test(others_are_read_and_read_in_order),
         cmocka_unit_test(sums_do_not_wait_for_their_terms),
         cmocka_unit_test(cheap_values_are_computed_again),
+        cmocka_unit_test(what_one_takes_over_another_does_not_read),
+        cmocka_unit_test(bools_do_not_overwrite_a_row),
         cmocka_unit_test(two_float_dtypes_make_two_nodes),
         cmocka_unit_test(what_is_constant_is_not_computed_in_a_run),
         cmocka_unit_test(the_step_that_makes_nan_is_named),
