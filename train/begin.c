@@ -140,11 +140,18 @@ static wg_status check_groups(wg_trainer *t)
                                  "group %zu: expected names, and a rate and a decay of 0 or more, "
                                  "got '%s', %g and %g",
                                  i, g->names ? g->names : "NULL", g->rate, g->weight_decay);
-        if (g->every < 0 || (g->every > 1 && i >= WGI_MOST_RESTING))
+        if (g->every < 0)
             return wgi_error_set(&t->error, WG_EINVAL,
-                                 "group %zu: every: expected 0 or more, and groups that rest among "
-                                 "the first %d, got %" PRId64,
-                                 i, WGI_MOST_RESTING, g->every);
+                                 "group %zu: every: expected 0 or more, got %" PRId64, i, g->every);
+        if (g->every > 1 && i >= WGI_MOST_RESTING)
+            return wgi_error_set(&t->error, WG_EINVAL,
+                                 "group %zu: expected groups that rest among the first %d", i,
+                                 WGI_MOST_RESTING);
+        if (g->frozen && (g->loss || g->every > 1))
+            return wgi_error_set(&t->error, WG_EINVAL,
+                                 "group %zu: frozen parameters have no loss of their own and no "
+                                 "turn",
+                                 i);
         if (g->every > 1 && t->options.shard_optimizer)
             return wgi_error_set(
                 &t->error, WG_EUNSUPPORTED,
@@ -264,6 +271,8 @@ static wg_status open_data(wg_trainer *t)
     return status == WG_OK ? check_parts(t) : status;
 }
 
+enum { MOST_TURNS = 64 }; /* that are tried: of groups, and of the batches of an update */
+
 /* Creates all tensors of the store, by planning the first batch. */
 static wg_status fill_store(wg_trainer *t)
 {
@@ -271,6 +280,24 @@ static wg_status fill_store(wg_trainer *t)
     wg_batch_size size;
     const wgi_batch first = {&t->train.s, 0, 0, WG_STEP_UPDATES, 1, 0, 0, 0};
     return wgi_plans_fill(&t->plans, &first, &p, &size, &t->error);
+}
+
+/* With a limit of memory, plans all kinds of updates of the first batch: a limit that is too small
+ * for one of them is found before anything is trained. */
+static wg_status try_memory(wg_trainer *t)
+{
+    const wg_trainer_options *o = &t->options;
+    const int64_t count = o->ranks ? wg_ranks_count(o->ranks) : 1, part = o->accumulate / count;
+    wg_status status = WG_OK;
+    for (int64_t u = 1; o->memory && u <= MOST_TURNS && status == WG_OK; u++)
+        for (int64_t k = 0; k < part && k < MOST_TURNS && status == WG_OK; k++) {
+            wgi_step_plan *p;
+            wg_batch_size size;
+            const wgi_batch batch = {&t->train.s, 0, 0, wgi_step_kind(k, part),
+                                     1,           0, 0, wgi_resting(o, u)};
+            status = wgi_plans_fill(&t->plans, &batch, &p, &size, &t->error);
+        }
+    return status;
 }
 
 /* The metrics by which models are ranked must be reported by the model in validation. */
@@ -387,6 +414,8 @@ static wg_status start_parameters(wg_trainer *t)
     status = fill_store(t);
     if (status == WG_OK)
         status = try_batches(t);
+    if (status == WG_OK)
+        status = try_memory(t);
     if (status != WG_OK || !path)
         return status;
     if (!t->resumes)

@@ -73,24 +73,17 @@ static size_t store_bytes(const wg_store *store)
     return bytes;
 }
 
-/* What the plan of g may take: the memory but for tensors of the store that are not its own. */
-static size_t memory_for(const wgi_plans *p, const wg_graph *g)
+/* Of tensors of the store that g does not have. */
+static size_t bytes_of_others(const wgi_plans *p, const wg_graph *g)
 {
-    size_t others = store_bytes(p->store), memory = p->options->memory;
-    for (uint32_t i = 0; memory && i < wg_graph_value_count(g); i++) {
+    size_t others = store_bytes(p->store);
+    for (uint32_t i = 0; i < wg_graph_value_count(g); i++) {
         const wg_value *v = wg_graph_value(g, i);
         if (v->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE) && v->name &&
             wg_store_find(p->store, v->name))
             others -= wgi_round_up(wg_value_bytes(v));
     }
-    return memory ? (memory > others ? memory - others : 1) : 0;
-}
-
-/* What is left of it beside the plans that there are, and those that had to go. */
-static size_t memory_beside_others(const wgi_plans *p, size_t memory)
-{
-    size_t others = p->reserve + wgi_plan_cache_own_bytes(&p->cache);
-    return memory > others ? memory - others : 0;
+    return others;
 }
 
 /* Frees plans of other shapes until store, workspace and what plans have of their own are within
@@ -136,18 +129,16 @@ static bool refuse_new_parameters(const wgi_plans *p, wg_graph *g, size_t from)
     return wg_graph_status(g) != WG_OK;
 }
 
-/* The graph of the key, and its plan for that memory (0: no limit) less what others need, or all
- * of it. */
-static wg_status make_within(const wgi_plans *p, const wgi_plan_key *key, bool beside_others,
-                             wgi_step_graph *s, wg_plan **plan, size_t *memory)
+/* The graph of the key, and its plan, which leaves room to others if it is to. */
+static wg_status make_within(const wgi_plans *p, const wgi_plan_key *key, bool leaves_room,
+                             wgi_step_graph *s, wg_plan **plan)
 {
     const wg_trainer_options *o = p->options;
     const wg_shape *shapes = p->shapes + (size_t)key->n[0] * p->n_fields;
     wgi_step_build(s, o, p->fields, p->n_fields, shapes, (int)key->n[1], (wgi_group_set)key->n[2]);
-    *memory = memory_for(p, s->graph);
-    size_t less = beside_others ? memory_beside_others(p, *memory) : *memory;
-    if (*memory && !less)
-        return WG_ENOMEM;
+    size_t others = s->graph ? bytes_of_others(p, s->graph) : 0;
+    if (leaves_room)
+        others += p->reserve + wgi_plan_cache_own_bytes(&p->cache);
     return wg_plan_create(plan, s->graph,
                           &(wg_plan_options){.backends = p->backends,
                                              .n_backends = p->n_backends,
@@ -155,20 +146,20 @@ static wg_status make_within(const wgi_plans *p, const wgi_plan_key *key, bool b
                                              .store = p->store,
                                              .workspace = p->workspace,
                                              .seed = o->seed,
-                                             .memory = less});
+                                             .memory = o->memory,
+                                             .memory_elsewhere = others});
 }
 
 static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void *io,
                       wg_error *error)
 {
     const wgi_plans *p = plans;
-    const wg_trainer_options *o = p->options;
-    size_t tensors = wg_store_count(p->store), memory;
+    size_t tensors = wg_store_count(p->store);
     wgi_step_graph s;
-    wg_status status = make_within(p, key, p->reserve > 0, &s, plan, &memory);
+    wg_status status = make_within(p, key, p->reserve > 0, &s, plan);
     if (status == WG_ENOMEM && p->reserve > 0) {
         wg_graph_free(s.graph);
-        status = make_within(p, key, false, &s, plan, &memory);
+        status = make_within(p, key, false, &s, plan);
     }
     if (status == WG_OK && refuse_new_parameters(p, s.graph, tensors)) {
         wg_plan_free(*plan);
@@ -181,11 +172,6 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
     } else {
         fail(p, p->shapes + (size_t)key->n[0] * p->n_fields, status,
              s.graph ? wg_graph_message(s.graph) : "out of memory", error);
-        if (status == WG_ENOMEM && o->memory)
-            wgi_error_add(error,
-                          ".  That is of this plan; the limit of the trainer, %zu, is also for the "
-                          "%zu bytes of tensors that this plan does not have",
-                          o->memory, o->memory - (memory < o->memory ? memory : o->memory));
     }
     wg_graph_free(s.graph);
     return status;

@@ -214,17 +214,24 @@ static wg_value *state_of(wg_graph *g, const char *prefix, int level, const wg_v
     return wg_state(g, name, parameter->dtype, parameter->shape, wg_zeros());
 }
 
-/* average' = (1 - s) average + s p', for each parameter p that the graph assigns */
-static void smooth(wg_graph *g, double s)
+/* average' = (1 - s) average + s p */
+static void smooth_one(wg_value *parameter, wg_value *p, double s)
+{
+    wg_value *average = state_of(wg_graph_of(parameter), WG_STATES_OF_AVERAGE, 0, parameter);
+    wg_assign(average, wg_moving_average(average, p, 1 - s));
+}
+
+/* For each parameter that the graph assigns, with its new value, and for those that rest. */
+static void smooth(wg_graph *g, wg_value *const *resting, size_t n_resting, double s)
 {
     for (size_t i = 0, n = wg_graph_assign_count(g); i < n; i++) {
         wg_value *leaf, *new_value;
         wg_graph_assign_at(g, i, &leaf, &new_value);
-        if (!(leaf->node->op->flags & WG_OP_PARAMETER))
-            continue;
-        wg_value *average = state_of(g, WG_STATES_OF_AVERAGE, 0, leaf);
-        wg_assign(average, wg_moving_average(average, new_value, 1 - s));
+        if (leaf->node->op->flags & WG_OP_PARAMETER)
+            smooth_one(leaf, new_value, s);
     }
+    for (size_t i = 0; i < n_resting; i++)
+        smooth_one(resting[i], resting[i], s);
 }
 
 /* ---- groups of parameters -------------------------------------------------------------------- */
@@ -243,6 +250,8 @@ wgi_group_set wgi_resting(const wg_trainer_options *o, int64_t update)
 typedef struct settings {
     double *rates, *decays; /* [n] in memory of the graph */
     int64_t *every;         /* [n] likewise */
+    wg_value **resting;     /* [n_resting] likewise: others, which are trained in other updates */
+    size_t n_resting;
 } settings;
 
 /* The group of a parameter, the first that has its name; NULL if none has. */
@@ -258,11 +267,16 @@ static void check_groups(wg_graph *g, const wg_trainer_options *o, const wg_grad
 {
     for (size_t k = 0; k < o->n_groups; k++) {
         bool used = false;
-        for (size_t i = 0; i < d->n && !used; i++)
-            used = fnmatch(o->groups[k].names, d->params[i]->name, 0) == 0;
+        bool matched = false;
+        for (size_t i = 0; i < d->n && !used; i++) {
+            matched |= fnmatch(o->groups[k].names, d->params[i]->name, 0) == 0;
+            used = group_of(o, d->params[i]) == &o->groups[k];
+        }
         if (!used)
-            wg_graph_fail(g, WG_EINVAL, NULL, who, "group %zu: no parameter is called '%s'", k,
-                          o->groups[k].names);
+            wg_graph_fail(g, WG_EINVAL, NULL, who,
+                          matched ? "group %zu: all parameters called '%s' are in earlier groups"
+                                  : "group %zu: no parameter is called '%s'",
+                          k, o->groups[k].names);
     }
 }
 
@@ -282,33 +296,37 @@ static int64_t next_interval(const wg_trainer_options *o, int64_t every)
     return next;
 }
 
-static bool is_trained(const wg_trainer_options *o, const wg_parameter_group *group,
-                       wgi_group_set resting)
+static bool rests(const wg_trainer_options *o, const wg_parameter_group *group,
+                  wgi_group_set resting)
 {
-    return !group ||
-           (!group->frozen && (interval_of(group) == 1 || !(resting >> (group - o->groups) & 1)));
+    return interval_of(group) > 1 && (resting >> (group - o->groups) & 1);
 }
 
 /* The parameters of *d that are trained, by their intervals. */
 static settings apply_groups(wg_graph *g, const wg_trainer_options *o, wgi_group_set resting,
                              wg_gradients *d)
 {
-    settings f = {NULL, NULL, NULL};
+    settings f = {.n_resting = 0};
     if (!o->n_groups)
         return f;
     check_groups(g, o, d);
     f.rates = wg_graph_alloc(g, (d->n + 1) * sizeof *f.rates);
     f.decays = wg_graph_alloc(g, (d->n + 1) * sizeof *f.decays);
     f.every = wg_graph_alloc(g, (d->n + 1) * sizeof *f.every);
+    f.resting = wg_graph_alloc(g, (d->n + 1) * sizeof(wg_value *));
     wg_gradients to = {wg_graph_alloc(g, (d->n + 1) * sizeof(wg_value *)),
                        wg_graph_alloc(g, (d->n + 1) * sizeof(wg_value *)), 0};
-    if (!f.rates || !f.decays || !f.every || !to.params || !to.grads)
+    if (!f.rates || !f.decays || !f.every || !f.resting || !to.params || !to.grads)
         return f;
     for (int64_t every = 1; every; every = next_interval(o, every))
         for (size_t i = 0; i < d->n; i++) {
             const wg_parameter_group *own = group_of(o, d->params[i]);
-            if (interval_of(own) != every || !is_trained(o, own, resting))
+            if (interval_of(own) != every || (own && own->frozen))
                 continue;
+            if (rests(o, own, resting)) {
+                f.resting[f.n_resting++] = d->params[i];
+                continue;
+            }
             f.rates[to.n] = own && own->rate != 0 ? own->rate : 1;
             f.decays[to.n] = own ? own->weight_decay : o->optimizer.weight_decay;
             f.every[to.n] = every;
@@ -373,21 +391,25 @@ static void differentiate_for(wgi_step_graph *s, const wg_trainer_options *o, si
     }
     if (wg_grad(part_of_update(s, o, loss), own, n, gradient) != WG_OK)
         return;
+    loss = wg_cast(loss, s->loss->dtype);
+    s->others = s->others ? wg_add(s->others, loss) : loss;
     n = 0;
     for (size_t i = 0; i < d->n; i++)
         if (group_of(o, d->params[i]) == group)
             d->grads[i] = gradient[n++];
 }
 
-/* Of the loss, or the metric that is the loss of their group, with respect to all parameters. */
-static wg_gradients differentiate(wgi_step_graph *s, const wg_trainer_options *o)
+/* Of the loss, or the metric that is the loss of their group, with respect to all parameters; those
+ * that rest may have any. */
+static wg_gradients differentiate(wgi_step_graph *s, const wg_trainer_options *o,
+                                  wgi_group_set resting)
 {
     wg_gradients d = {.n = 0};
     if (wg_graph_parameters(s->graph, NULL, 0) == 0)
         return d;
     d = wg_grad_all(part_of_update(s, o, s->loss));
     for (size_t k = 0; k < o->n_groups; k++)
-        if (o->groups[k].loss && !o->groups[k].frozen)
+        if (o->groups[k].loss && !rests(o, &o->groups[k], resting))
             differentiate_for(s, o, k, &d);
     return d;
 }
@@ -437,7 +459,8 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
                     : wg_global_norm(d->grads, d->n);
     output_as(s->norm, "gradient norm");
     wg_value *rate = o->ranks ? wg_guard(s->rate, (wg_value *[]){s->losses, s->norm, s->votes}, 3)
-                              : wg_guard(s->rate, (wg_value *[]){s->loss, s->norm}, 2);
+                              : wg_guard(s->rate, (wg_value *[]){s->loss, s->norm, s->others},
+                                         s->others ? 3 : 2);
     wg_value *norm = clips ? wg_minimum(s->norm, wg_scalar_like(s->norm, opt->clip_norm)) : s->norm;
     for (size_t first = 0, n; first < d->n; first += n) {
         char name[60] = "optimizer"; /* WG_STATES_OF_OPTIMIZER without its slash */
@@ -450,7 +473,7 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
         update_some(opt, d, first, n, rate, norm, name, f, part);
     }
     if (o->average > 0)
-        smooth(s->graph, o->average);
+        smooth(s->graph, f->resting, f->n_resting, o->average);
 }
 
 int wgi_step_kind(int64_t i, int64_t n)
@@ -520,7 +543,7 @@ static void train(wgi_step_graph *s, const wg_trainer_options *o, int kind, wgi_
 {
     if (o->ranks)
         refuse_states(s->graph);
-    wg_gradients d = differentiate(s, o);
+    wg_gradients d = differentiate(s, o, resting);
     settings f = apply_groups(s->graph, o, resting, &d);
     if (d.n == 0)
         wg_graph_fail(s->graph, WG_EINVAL, NULL, who,
@@ -528,7 +551,7 @@ static void train(wgi_step_graph *s, const wg_trainer_options *o, int kind, wgi_
                               : "the model has no parameters to train");
     if (wg_graph_status(s->graph) != WG_OK)
         return;
-    s->counted = s->loss;
+    s->counted = s->others ? wg_add(s->loss, s->others) : s->loss;
     if (kind & WG_STEP_EMPTY)
         count_nothing(s, &d);
     for (size_t i = 0; i < d.n; i++)

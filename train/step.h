@@ -41,7 +41,8 @@ typedef struct wgi_step_graph {
     wg_value *share;    /* of this batch in it; only where the loss is a mean over the batch  */
     wg_value *rate;     /* learning rate                          */
     wg_value *loss;     /* as the model returned it               */
-    wg_value *counted;  /* the loss, or -0 of no batch            */
+    wg_value *others;   /* the sum of the losses of groups that do not rest; NULL: there are none */
+    wg_value *counted;  /* all losses, or -0 of no batch          */
     wg_value *norm;     /* of the gradient, before clipping       */
     wg_value *vote;     /* of this rank: not 0 to stop after the update, NaN against it       */
     wg_value *votes;    /* the sum over all ranks                 */

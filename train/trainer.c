@@ -162,11 +162,27 @@ static wg_status blame(wg_trainer *t, const group *g, int64_t k, const char *wha
         t->saved >= 0 ? "the checkpoints are unchanged" : "nothing was saved yet", found);
 }
 
+/* "the loss of group 0, generator," if that metric is not finite; false if those of all groups are
+ * that do not rest */
+static bool find_bad_loss(const wg_trainer *t, const group *g, const wgi_step_plan *p, char *what,
+                          size_t size)
+{
+    for (size_t i = 0; i < t->options.n_groups; i++)
+        for (size_t m = 0; t->options.groups[i].loss && m < p->n_metrics; m++)
+            if (!(i < WGI_MOST_RESTING && g->resting >> i & 1) &&
+                strcmp(p->metric[m].metric.name, t->options.groups[i].loss) == 0 &&
+                !isfinite(wgi_place_get(&p->metric[m].place))) {
+                snprintf(what, size, "the loss of group %zu, %s,", i, p->metric[m].metric.name);
+                return true;
+            }
+    return false;
+}
+
 /* The plan of an update has failed, or a loss is not finite. */
 static wg_status fail_batch(wg_trainer *t, const group *g, int64_t k, const wgi_step_plan *p,
                             wg_status status)
 {
-    char what[40];
+    char what[80], metric[80];
     const wgi_place *loss = t->options.ranks ? &p->losses : &p->loss;
     if (status != WG_OK && status != WG_ENONFINITE)
         return wgi_error_set(&t->error, status, "update %" PRId64 ": %s", t->progress.update + 1,
@@ -176,8 +192,9 @@ static wg_status fail_batch(wg_trainer *t, const group *g, int64_t k, const wgi_
         !isfinite(wgi_place_get(loss)) || (p->votes.at && !isfinite(wgi_place_get(&p->votes)));
     bool norm = p->norm.at && !isfinite(wgi_place_get(&p->norm));
     return blame(t, g, k,
-                 lost   ? what
-                 : norm ? "the gradient's norm"
+                 lost                                            ? what
+                 : find_bad_loss(t, g, p, metric, sizeof metric) ? metric
+                 : norm                                          ? "the gradient's norm"
                         : "a bound of the new parameters and moments");
 }
 
@@ -191,7 +208,10 @@ static wg_status run_batch(wg_trainer *t, group *g, int64_t k, int kind, wgi_ste
         return status;
     t->is_whole = false;
     status = wg_plan_run((*p)->plan, step_of(t, t->progress.update + 1, k));
-    bool counts = !(kind & WG_STEP_EMPTY), lost = counts && !isfinite(wgi_place_get(&(*p)->loss));
+    char what[80];
+    bool counts = !(kind & WG_STEP_EMPTY);
+    bool lost = counts && (!isfinite(wgi_place_get(&(*p)->loss)) ||
+                           find_bad_loss(t, g, *p, what, sizeof what));
     if (status == WG_OK && lost)
         status = WG_ENONFINITE;
     if (status == WG_ENONFINITE && t->options.ranks && !(kind & WG_STEP_UPDATES)) {
@@ -311,6 +331,9 @@ static wg_status rank_all(wg_trainer *t)
             return no_metric(t, name);
         if (isfinite(m->value))
             status = rank(t, m);
+        else if (strcmp(name, t->task.words.loss) != 0) /* of which the validation has told */
+            wgi_report_note(t, "validation: %s is %g, which no best model can have", name,
+                            m->value);
         if (i == 0)
             t->progress.stalled = m->is_best ? 0 : t->progress.stalled + 1;
     }

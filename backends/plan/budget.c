@@ -19,9 +19,15 @@
 
 enum { MOST_TRIES = 8, SHOWN = 4 };
 
+/* What counts in the limit beside the buffer. */
+static size_t fixed_bytes(const wgi_planner *p)
+{
+    return p->options.memory_elsewhere + p->layout.leaf_bytes;
+}
+
 static size_t bytes_of(const wgi_planner *p)
 {
-    return p->layout.leaf_bytes + p->layout.buffer_bytes;
+    return fixed_bytes(p) + p->layout.buffer_bytes;
 }
 
 /* The passes that describe the last graph. */
@@ -64,6 +70,8 @@ static bool fail_too_small(wgi_planner *p, const wgi_planner *least)
                   "them for parameters, states, inputs and constants and %zu for other values and "
                   "the gaps between them",
                   p->options.memory, bytes_of(least), l->leaf_bytes, l->buffer_bytes);
+    if (p->options.memory_elsewhere)
+        wgi_error_add(&e, ", and %zu elsewhere", p->options.memory_elsewhere);
     for (size_t i = 0; i < n && i < SHOWN; i++)
         wgi_error_add(
             &e, "%s%zu bytes for %s", i ? "; " : ".  The largest of these: ", live[i].bytes,
@@ -100,7 +108,7 @@ static bool shrink_most(wgi_planner *p, const wgi_steps *s)
 /* *fits: whether p fits now.  false after an error. */
 static bool shrink(wgi_planner *p, const wgi_steps *s, bool *fits)
 {
-    size_t leaves = p->layout.leaf_bytes, memory = p->options.memory;
+    size_t leaves = fixed_bytes(p), memory = p->options.memory;
     size_t target = memory > leaves ? memory - leaves : 0;
     *fits = false;
     for (int i = 0; i < MOST_TRIES && target && !*fits; i++) {

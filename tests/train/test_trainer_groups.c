@@ -118,6 +118,76 @@ static void two_networks_train_as_by_hand(void **state)
     wg_trainer_free(t);
 }
 
+/* An average follows its parameters in every update, also where they rest. */
+static void averages_of_resting_parameters_go_on(void **state)
+{
+    (void)state;
+    enum { LAST = 2 * EVERY - 1 };
+    wg_trainer_options o = of_adversaries(NULL);
+    float before[2][IN], expected[IN];
+    o.average = 0.1;
+    for (int k = 0; k < 2; k++) {
+        o.after.n = k ? LAST : EVERY;
+        wg_trainer *t = trainer_of(&o);
+        run(t, NULL);
+        memcpy(before[k], tensor(t, k ? "average/generator/bias" : "generator/bias"),
+               sizeof before[k]);
+        if (k == 0)
+            memcpy(expected, tensor(t, "average/generator/bias"), sizeof expected);
+        wg_trainer_free(t);
+    }
+    for (int i = 0; i < IN; i++) {
+        for (int u = EVERY; u < LAST; u++)
+            expected[i] += 0.1F * (before[0][i] - expected[i]);
+        check_that(fabsf(expected[i] - before[1][i]) <= 1e-7F && before[0][i] != 0,
+                   "bias %d: %g, not %g", i, (double)before[1][i], (double)expected[i]);
+    }
+}
+
+static wg_value *spoilt(void *context, const wg_model_step *step)
+{
+    losses l = build(wg_step_input(step, "x"));
+    wg_step_metric(step, "generator", wg_log(wg_neg(l.generator)), WG_LESS_IS_BETTER);
+    (void)context;
+    return l.critic;
+}
+
+/* NaN in the loss of a group is told with its name. */
+static void a_loss_that_is_not_finite_is_named(void **state)
+{
+    (void)state;
+    wg_trainer_options o = of_adversaries(NULL);
+    o.model = spoilt;
+    wg_trainer *t = trainer_of(&o);
+    assert_int_equal(wg_trainer_run(t, NULL), WG_ENONFINITE);
+    const char *message = wg_trainer_message(t);
+    check_that(strstr(message, "update 3: the loss of group 0, generator, is not finite") &&
+                   strstr(message, "log(%2): result 0 is NaN"),
+               "%s", message);
+    wg_trainer_free(t);
+}
+
+/* A limit that is too small for any kind of update shows before the training. */
+static void memory_is_tried_for_every_turn(void **state)
+{
+    (void)state;
+    wg_trainer_options o = of_adversaries(NULL);
+    o.accumulate = 3;
+    wg_trainer *t;
+    wg_error error;
+    int refusals = 0;
+    wg_status status;
+    o.memory = 1000;
+    while ((status = wg_trainer_create(&t, &o, &error)) == WG_ENOMEM && refusals++ < 20) {
+        const char *at = strstr(error.text, "with recomputation ");
+        check_that(at != NULL, "%s", error.text);
+        o.memory = strtoull(at + strlen("with recomputation "), NULL, 10);
+    }
+    check_that(status == WG_OK && refusals > 0, "%s after %d", wg_status_text(status), refusals);
+    run(t, NULL);
+    wg_trainer_free(t);
+}
+
 /* ---- stops ----------------------------------------------------------------------------------- */
 
 static void stopped_at_any_update_they_go_on(void **state)
@@ -199,7 +269,9 @@ static void what_cannot_be_is_refused(void **state)
     refused_with((wg_parameter_group){.names = "generator/*", .loss = "gen"}, WG_EINVAL,
                  "group 0: expected a metric of the model as its loss, got 'gen', of: generator");
     refused_with((wg_parameter_group){.names = "generator/*", .every = -1}, WG_EINVAL,
-                 "group 0: every: expected 0 or more");
+                 "group 0: every: expected 0 or more, got -1");
+    refused_with((wg_parameter_group){.names = "critic/*", .frozen = true, .loss = "generator"},
+                 WG_EINVAL, "group 0: frozen parameters have no loss of their own and no turn");
     refused_with((wg_parameter_group){.names = "*", .every = 2}, WG_EINVAL,
                  "all parameters rest in some updates");
     wg_parameter_group all[70] = {[66].every = 2};
@@ -208,7 +280,9 @@ static void what_cannot_be_is_refused(void **state)
     wg_trainer_options o = of_adversaries(NULL);
     o.groups = all;
     o.n_groups = 70;
-    refused(&o, WG_EINVAL, "group 66: every: expected 0 or more, and groups that rest among the");
+    refused(&o, WG_EINVAL, "group 66: expected groups that rest among the first 63");
+    o.n_groups = 2;
+    refused(&o, WG_EINVAL, "group 1: all parameters called '*' are in earlier groups");
 }
 
 static wg_value *independent(void *context, const wg_model_step *step)
@@ -255,6 +329,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_networks_train_as_by_hand),
+        cmocka_unit_test(averages_of_resting_parameters_go_on),
+        cmocka_unit_test(a_loss_that_is_not_finite_is_named),
+        cmocka_unit_test(memory_is_tried_for_every_turn),
         cmocka_unit_test(stopped_at_any_update_they_go_on),
         cmocka_unit_test(batches_add_up),
         cmocka_unit_test(what_cannot_be_is_refused),

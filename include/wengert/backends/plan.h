@@ -67,6 +67,9 @@ typedef struct wg_plan_options {
      * if even that does not suffice; the message gives the smallest limit that would.  The graph,
      * the kernels' code and the process itself are not counted. */
     size_t memory;
+    /** Bytes of `memory` that others take, such as tensors of the store that this plan does not
+     * have: so much less is left for the plan. */
+    size_t memory_elsewhere;
 } wg_plan_options;
 
 /** Creates a plan of g.  The plan copies what it needs, so g may be freed before the plan; but
