@@ -214,6 +214,7 @@ const wg_op wg_op_huber = {
     .smoothness = WG_KINKED,
     .infer = infer_huber,
     .grad = grad_huber,
+    .reads = WG_READS_X,
     .expand = expand_huber,
     WG_SAMPLES(huber_samples),
 };
