@@ -7,7 +7,6 @@
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,109 +233,6 @@ static void smooth(wg_graph *g, wg_value *const *resting, size_t n_resting, doub
         smooth_one(resting[i], resting[i], s);
 }
 
-/* ---- groups of parameters -------------------------------------------------------------------- */
-
-wgi_group_set wgi_resting(const wg_trainer_options *o, int64_t update)
-{
-    wgi_group_set set = 0;
-    for (size_t k = 0; k < o->n_groups && k < WGI_MOST_RESTING; k++)
-        if (o->groups[k].every > 1 && update % o->groups[k].every != 0)
-            set |= (wgi_group_set)1 << k;
-    return set;
-}
-
-/* What the groups say of each parameter that is trained; NULL without groups.  Those with the same
- * interval stand together. */
-typedef struct settings {
-    double *rates, *decays; /* [n] in memory of the graph */
-    int64_t *every;         /* [n] likewise */
-    wg_value **resting;     /* [n_resting] likewise: others, which are trained in other updates */
-    size_t n_resting;
-} settings;
-
-/* The group of a parameter, the first that has its name; NULL if none has. */
-static const wg_parameter_group *group_of(const wg_trainer_options *o, const wg_value *p)
-{
-    for (size_t k = 0; k < o->n_groups; k++)
-        if (fnmatch(o->groups[k].names, p->name, 0) == 0)
-            return &o->groups[k];
-    return NULL;
-}
-
-static void check_groups(wg_graph *g, const wg_trainer_options *o, const wg_gradients *d)
-{
-    for (size_t k = 0; k < o->n_groups; k++) {
-        bool used = false;
-        bool matched = false;
-        for (size_t i = 0; i < d->n && !used; i++) {
-            matched |= fnmatch(o->groups[k].names, d->params[i]->name, 0) == 0;
-            used = group_of(o, d->params[i]) == &o->groups[k];
-        }
-        if (!used)
-            wg_graph_fail(g, WG_EINVAL, NULL, who,
-                          matched ? "group %zu: all parameters called '%s' are in earlier groups"
-                                  : "group %zu: no parameter is called '%s'",
-                          k, o->groups[k].names);
-    }
-}
-
-static int64_t interval_of(const wg_parameter_group *group)
-{
-    return group && group->every > 1 ? group->every : 1;
-}
-
-/* The next longer interval of a group; 0: none. */
-static int64_t next_interval(const wg_trainer_options *o, int64_t every)
-{
-    int64_t next = 0;
-    for (size_t k = 0; k < o->n_groups; k++) {
-        int64_t own = interval_of(&o->groups[k]);
-        next = own > every && (!next || own < next) ? own : next;
-    }
-    return next;
-}
-
-static bool rests(const wg_trainer_options *o, const wg_parameter_group *group,
-                  wgi_group_set resting)
-{
-    return interval_of(group) > 1 && (resting >> (group - o->groups) & 1);
-}
-
-/* The parameters of *d that are trained, by their intervals. */
-static settings apply_groups(wg_graph *g, const wg_trainer_options *o, wgi_group_set resting,
-                             wg_gradients *d)
-{
-    settings f = {.n_resting = 0};
-    if (!o->n_groups)
-        return f;
-    check_groups(g, o, d);
-    f.rates = wg_graph_alloc(g, (d->n + 1) * sizeof *f.rates);
-    f.decays = wg_graph_alloc(g, (d->n + 1) * sizeof *f.decays);
-    f.every = wg_graph_alloc(g, (d->n + 1) * sizeof *f.every);
-    f.resting = wg_graph_alloc(g, (d->n + 1) * sizeof(wg_value *));
-    wg_gradients to = {wg_graph_alloc(g, (d->n + 1) * sizeof(wg_value *)),
-                       wg_graph_alloc(g, (d->n + 1) * sizeof(wg_value *)), 0};
-    if (!f.rates || !f.decays || !f.every || !f.resting || !to.params || !to.grads)
-        return f;
-    for (int64_t every = 1; every; every = next_interval(o, every))
-        for (size_t i = 0; i < d->n; i++) {
-            const wg_parameter_group *own = group_of(o, d->params[i]);
-            if (interval_of(own) != every || (own && own->frozen))
-                continue;
-            if (rests(o, own, resting)) {
-                f.resting[f.n_resting++] = d->params[i];
-                continue;
-            }
-            f.rates[to.n] = own && own->rate != 0 ? own->rate : 1;
-            f.decays[to.n] = own ? own->weight_decay : o->optimizer.weight_decay;
-            f.every[to.n] = every;
-            to.params[to.n] = d->params[i];
-            to.grads[to.n++] = d->grads[i];
-        }
-    *d = to;
-    return f;
-}
-
 /* ---- gradients ------------------------------------------------------------------------------- */
 
 /* The batch's part in the loss of the update, or in a metric that is a loss of its own. */
@@ -379,7 +275,7 @@ static void differentiate_for(wgi_step_graph *s, const wg_trainer_options *o, si
         return;
     wg_value **gradient = own + d->n;
     for (size_t i = 0; i < d->n; i++)
-        if (group_of(o, d->params[i]) == group) {
+        if (wgi_group_of_parameter(o, d->params[i]) == group) {
             own[n++] = d->params[i];
             depends = depends || wg_depends_on(loss, d->params[i]);
         }
@@ -395,7 +291,7 @@ static void differentiate_for(wgi_step_graph *s, const wg_trainer_options *o, si
     s->others = s->others ? wg_add(s->others, loss) : loss;
     n = 0;
     for (size_t i = 0; i < d->n; i++)
-        if (group_of(o, d->params[i]) == group)
+        if (wgi_group_of_parameter(o, d->params[i]) == group)
             d->grads[i] = gradient[n++];
 }
 
@@ -409,7 +305,7 @@ static wg_gradients differentiate(wgi_step_graph *s, const wg_trainer_options *o
         return d;
     d = wg_grad_all(part_of_update(s, o, s->loss));
     for (size_t k = 0; k < o->n_groups; k++)
-        if (o->groups[k].loss && !rests(o, &o->groups[k], resting))
+        if (o->groups[k].loss && !wgi_group_rests(o, &o->groups[k], resting))
             differentiate_for(s, o, k, &d);
     return d;
 }
@@ -418,8 +314,8 @@ static wg_gradients differentiate(wgi_step_graph *s, const wg_trainer_options *o
 
 /* Updates n of the parameters from number `first` on, with states of that name. */
 static void update_some(const wg_optimizer *opt, const wg_gradients *d, size_t first, size_t n,
-                        wg_value *rate, wg_value *norm, const char *name, const settings *f,
-                        const wg_update_part *part)
+                        wg_value *rate, wg_value *norm, const char *name,
+                        const wgi_group_settings *f, const wg_update_part *part)
 {
     wg_value *const *params = d->params + first, *const *grads = d->grads + first;
     const double *rates = f->rates ? f->rates + first : NULL,
@@ -450,7 +346,7 @@ static void update_some(const wg_optimizer *opt, const wg_gradients *d, size_t f
 /* Clips the gradients and updates the parameters, unless the loss or the norm is not finite, or a
  * new parameter or moment could be none. */
 static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_gradients *d,
-                   const settings *f, const wg_update_part *part)
+                   const wgi_group_settings *f, const wg_update_part *part)
 {
     const wg_optimizer *opt = &o->optimizer;
     bool clips = opt->clip_norm > 0;
@@ -544,7 +440,7 @@ static void train(wgi_step_graph *s, const wg_trainer_options *o, int kind, wgi_
     if (o->ranks)
         refuse_states(s->graph);
     wg_gradients d = differentiate(s, o, resting);
-    settings f = apply_groups(s->graph, o, resting, &d);
+    wgi_group_settings f = wgi_apply_groups(s->graph, o, resting, &d);
     if (d.n == 0)
         wg_graph_fail(s->graph, WG_EINVAL, NULL, who,
                       resting ? "all parameters rest in some updates, as their groups say (every)"

@@ -2,8 +2,8 @@
 #ifndef WG_TRAIN_STEP_H
 #define WG_TRAIN_STEP_H
 
+#include "train/groups.h"
 #include "wengert/train/checkpoint.h"
-#include "wengert/train/trainer.h"
 
 /* What a graph does with its batch.  An update may take several batches, whose gradients are added
  * as a binary tree:
@@ -52,13 +52,6 @@ typedef struct wgi_step_graph {
     wgi_step_metric metric[WGI_MAX_STEP_METRICS];
     size_t n_metrics;
 } wgi_step_graph;
-
-/* A set of groups of parameters: bit k is group k. */
-typedef uint64_t wgi_group_set;
-enum { WGI_MOST_RESTING = 63 /* groups that may rest: those before that number */ };
-
-/* The groups that rest in an update, counted from 1. */
-wgi_group_set wgi_resting(const wg_trainer_options *o, int64_t update);
 
 /* Builds the graph, which the caller frees, for a batch of these shapes, one for each field, of an
  * update in which those groups rest.  Errors are in its status. */
