@@ -1,5 +1,6 @@
 /* Groups of parameters with losses of their own, some of which rest: two networks trained against
  * each other have the bits of a loop written by hand, also after a stop at any update. */
+#include "tests/distributed/local.h"
 #include "tests/stopper.h"
 #include "tests/train/classifier.h"
 #include "wengert/autograd/grad.h"
@@ -253,6 +254,62 @@ static void batches_add_up(void **state)
     wg_trainer_free(b);
 }
 
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+typedef struct job {
+    wg_store *store[2];
+    bool spoils;
+} job;
+
+static void train_on(wg_ranks *r, void *context)
+{
+    job *j = context;
+    wg_trainer_options o = of_adversaries(NULL);
+    wg_trainer *t;
+    wg_error error;
+    o.accumulate = 2;
+    o.average = 0.1;
+    o.ranks = r;
+    o.model = j->spoils ? spoilt : adversaries;
+    insist(wg_trainer_create(&t, &o, &error) == WG_OK, "%s", error.text);
+    wg_status status = wg_trainer_run(t, NULL);
+    insist(status == (j->spoils ? WG_ENONFINITE : WG_OK), "%d: %s", status, wg_trainer_message(t));
+    insist(!j->spoils || strstr(wg_trainer_message(t), "is not finite"), "%s",
+           wg_trainer_message(t));
+    wg_store *copy = j->store[wg_ranks_rank(r)] = wg_store_new(0);
+    const wg_tensor *x;
+    for (size_t i = 0; !j->spoils && (x = wg_store_at(wg_trainer_store(t), i)); i++) {
+        const wg_tensor *to;
+        insist(wg_store_add(copy, x->name, x->dtype, &x->shape, &to) == WG_OK, "no memory");
+        memcpy(to->data, x->data, (size_t)wg_shape_count(&x->shape) * wg_dtype_size(x->dtype));
+    }
+    wg_trainer_free(t);
+}
+
+/* Two ranks with a batch each have the bits of one with both, and all hear of a loss that is not
+ * finite. */
+static void ranks_train_as_one(void **state)
+{
+    (void)state;
+    wg_trainer_options o = of_adversaries(NULL);
+    o.accumulate = 2;
+    o.average = 0.1;
+    wg_trainer *alone = trainer_of(&o);
+    run(alone, NULL);
+    for (int spoils = 0; spoils < 2; spoils++) {
+        job j = {.spoils = spoils};
+        local_world *w = local_world_new(2);
+        local_run(w, 0, train_on, &j);
+        local_world_free(w);
+        for (int r = 0; r < 2; r++) {
+            if (!spoils)
+                assert_true(same_store(wg_trainer_store(alone), j.store[r], true) > 100);
+            wg_store_free(j.store[r]);
+        }
+    }
+    wg_trainer_free(alone);
+}
+
 /* ---- what cannot be -------------------------------------------------------------------------- */
 
 static void refused_with(wg_parameter_group group, wg_status status, const char *words)
@@ -334,6 +391,7 @@ int main(void)
         cmocka_unit_test(memory_is_tried_for_every_turn),
         cmocka_unit_test(stopped_at_any_update_they_go_on),
         cmocka_unit_test(batches_add_up),
+        cmocka_unit_test(ranks_train_as_one),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(a_loss_must_depend_on_its_parameters),
         cmocka_unit_test(another_interval_is_another_run),
