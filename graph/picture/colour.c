@@ -21,6 +21,7 @@ static const wgi_pic_colours families[] = {
     [WG_FAMILY_NORMALISATION]  = {"normalisation",  "#e7def8", "#7e62b8", "#332552"},
     [WG_FAMILY_ACTIVATION]     = {"activation",     "#ffe7a8", "#b8860b", "#4b390d"},
     [WG_FAMILY_ELEMENTWISE]    = {"elementwise",    "#fff2cf", "#c2962c", "#4b390d"},
+    [WG_FAMILY_FUSED]          = {"fused",          "#e6e9d9", "#7f8a5a", "#31371f"},
     [WG_FAMILY_COMPARISON]     = {"comparison",     "#f6f2d8", "#a39a3f", "#413d17"},
     [WG_FAMILY_LOGIC]          = {"logic",          "#f6f2d8", "#a39a3f", "#413d17"},
     [WG_FAMILY_SELECTION]      = {"selection",      "#f6f2d8", "#a39a3f", "#413d17"},

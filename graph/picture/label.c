@@ -6,17 +6,18 @@
 /* ---- labels of boxes ------------------------------------------------------------------------- */
 
 /* Whether it stands in the label.  Shapes and dtypes stand on the edges; zero is the default, but
- * for an axis. */
+ * for an axis; long texts are left to the tooltip. */
 static bool is_shown(const wg_attr *a, const char *value)
 {
+    enum { LONG = 36 };
     switch (a->kind) {
     case WG_ATTR_INT:
     case WG_ATTR_REAL: return strcmp(value, "0") != 0;
     case WG_ATTR_BOOL: return strcmp(value, "true") == 0;
     case WG_ATTR_ENUM: return !a->names || strcmp(value, a->names[0]) != 0;
     case WG_ATTR_AXES: return strcmp(value, "()") != 0;
-    case WG_ATTR_AXIS:
-    case WG_ATTR_TEXT: return true;
+    case WG_ATTR_AXIS: return true;
+    case WG_ATTR_TEXT: return strlen(value) <= LONG;
     default: return false;
     }
 }
