@@ -236,7 +236,8 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
         return;
     }
     if (strchr(name, '/')) {
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push", "a name with a slash: '%s'", name);
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push",
+                      "a name with a slash, '%s': open the scopes one after the other", name);
         return;
     }
     const wg_scope *s = scope_child(g, g->origin.scope, name);
