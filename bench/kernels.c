@@ -14,9 +14,10 @@
  *   rows       layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
  *   planes     the normalisations and pooling of image models, and what works along an axis,
  *              likewise
+ *   chains     losses and activations of elementwise ops, computed together and one by one
  *
  * Shares are of medians.  On one thread, seconds are CPU time, but for the triad.
- * Usage: bench_kernels [linear|int8|attention|windows|loss|rows|planes]... */
+ * Usage: bench_kernels [linear|int8|attention|windows|loss|rows|planes|chains]... */
 #include "graph/threads.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
@@ -405,9 +406,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         bool (*run)(void);
-    } parts[] = {{"linear", bench_linear},   {"int8", bench_int8}, {"attention", bench_attention},
-                 {"windows", bench_windows}, {"loss", bench_loss}, {"rows", bench_rows},
-                 {"planes", bench_planes}};
+    } parts[] = {{"linear", bench_linear},       {"int8", bench_int8},
+                 {"attention", bench_attention}, {"windows", bench_windows},
+                 {"loss", bench_loss},           {"rows", bench_rows},
+                 {"planes", bench_planes},       {"chains", bench_chains}};
     bool wanted[WG_COUNT(parts)] = {false};
     if (!wg_onednn_backend()) {
         fprintf(stderr, "built without oneDNN: nothing to compare\n");
@@ -419,7 +421,8 @@ int main(int argc, char **argv)
             i++;
         if (i == WG_COUNT(parts)) {
             fprintf(stderr,
-                    "Usage: bench_kernels [linear|int8|attention|windows|loss|rows|planes]...\n");
+                    "Usage: bench_kernels [linear|int8|attention|windows|loss|rows|planes|chains]"
+                    "...\n");
             return 2;
         }
         wanted[i] = true;

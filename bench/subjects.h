@@ -25,5 +25,7 @@ bool bench_time_plans(wg_plan **plan, int n, bench_times *times);
 /* Tables of rows.c: what is bound by memory, against its bandwidth; false after a message. */
 bool bench_rows(void);
 bool bench_planes(void);
+/* The table of chains.c. */
+bool bench_chains(void);
 
 #endif
