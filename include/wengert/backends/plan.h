@@ -64,8 +64,8 @@ typedef struct wg_plan_options {
     /** Bytes that parameters, states, inputs, constants and buffer may take (leaf_bytes and
      * buffer_bytes of wg_plan_stats); 0: no limit.  A plan that needs more drops values and
      * recomputes them, at the lowest cost that it finds; the results have the same bits.  WG_ENOMEM
-     * if even that does not suffice; the message gives the smallest limit found that would.  The graph,
-     * the kernels' code and the process itself are not counted. */
+     * if even that does not suffice; the message gives the smallest limit found that would.  The
+     * graph, the kernels' code and the process itself are not counted. */
     size_t memory;
     /** Bytes of `memory` that others take, such as tensors of the store that this plan does not
      * have: so much less is left for the plan. */
