@@ -282,6 +282,24 @@ static wg_status fill_store(wg_trainer *t)
     return wgi_plans_fill(&t->plans, &first, &p, &size, &t->error);
 }
 
+/* Whether an update before number u rests as it does; whether one of n batches before k is of its
+ * kind. */
+static bool rested_before(const wg_trainer_options *o, int64_t u)
+{
+    int64_t v = 1;
+    while (v < u && wgi_resting(o, v) != wgi_resting(o, u))
+        v++;
+    return v < u;
+}
+
+static bool came_before(int64_t k, int64_t n)
+{
+    int64_t i = 0;
+    while (i < k && wgi_step_kind(i, n) != wgi_step_kind(k, n))
+        i++;
+    return i < k;
+}
+
 /* With a limit of memory, plans all kinds of updates of the first batch: a limit that is too small
  * for one of them is found before anything is trained. */
 static wg_status try_memory(wg_trainer *t)
@@ -293,9 +311,12 @@ static wg_status try_memory(wg_trainer *t)
         for (int64_t k = 0; k < part && k < MOST_TURNS && status == WG_OK; k++) {
             wgi_step_plan *p;
             wg_batch_size size;
-            const wgi_batch batch = {&t->train.s, 0, 0, wgi_step_kind(k, part),
-                                     1,           0, 0, wgi_resting(o, u)};
-            status = wgi_plans_fill(&t->plans, &batch, &p, &size, &t->error);
+            const wgi_batch batch = {.source = &t->train.s,
+                                     .kind = wgi_step_kind(k, part),
+                                     .total = 1,
+                                     .resting = wgi_resting(o, u)};
+            if (!rested_before(o, u) && !came_before(k, part))
+                status = wgi_plans_fill(&t->plans, &batch, &p, &size, &t->error);
         }
     return status;
 }

@@ -169,7 +169,7 @@ static bool find_bad_loss(const wg_trainer *t, const group *g, const wgi_step_pl
 {
     for (size_t i = 0; i < t->options.n_groups; i++)
         for (size_t m = 0; t->options.groups[i].loss && m < p->n_metrics; m++)
-            if (!(i < WGI_MOST_RESTING && g->resting >> i & 1) &&
+            if (!wgi_group_rests(&t->options, &t->options.groups[i], g->resting) &&
                 strcmp(p->metric[m].metric.name, t->options.groups[i].loss) == 0 &&
                 !isfinite(wgi_place_get(&p->metric[m].place))) {
                 snprintf(what, size, "the loss of group %zu, %s,", i, p->metric[m].metric.name);

@@ -76,29 +76,30 @@ static void insert(wgi_group *x, uint32_t node)
     x->n_again++;
 }
 
-/* x is to compute n itself, and what n needs that is not there: false if it cannot. */
+/* x is to compute n itself, and what n needs that is not there; false, and x as before, if it
+ * cannot. */
 static bool take_over(const again *a, wgi_group *x, const wg_node *n)
 {
     const wgi_groups *s = a->s;
-    wg_dtype dtype = wgi_step_dtype(n);
-    if (!wgi_step_is_cheap(n->op) || !wgi_go_together(x->dtype, dtype) ||
-        !wg_shape_equal(&n->out[0]->shape, &wgi_node_at(s, x->member[0])->out[0]->shape))
-        return false;
-    for (int k = 0; k < n->n_in; k++) {
+    const wgi_group before = *x;
+    const wg_dtype dtype = wgi_step_dtype(n);
+    bool ok = wgi_step_is_cheap(n->op) && wgi_go_together(x->dtype, dtype) &&
+              wg_shape_equal(&n->out[0]->shape, &wgi_node_at(s, x->member[0])->out[0]->shape);
+    for (int k = 0; ok && k < n->n_in; k++) {
         const wg_value *v = wgi_unexpanded(n->in[k]);
         const wgi_group *from = wgi_group_of(s, v->node->id);
         if (wgi_is_number(v) || wgi_group_has(s, x, n->in[k]) ||
             wgi_index_of(x->operand, x->n_operands, v->id) >= 0 || is_kept_anyway(a, x, v))
             continue;
-        bool taken = from && v == n->in[k] && take_over(a, x, v->node);
-        if (from ? !taken && wgi_index_of(from->result, from->n_results, v->id) < 0
-                 : a->is_assigned[s->root[v->id]])
-            return false;
+        ok = from ? (v == n->in[k] && take_over(a, x, v->node)) ||
+                        wgi_index_of(from->result, from->n_results, v->id) >= 0
+                  : !a->is_assigned[s->root[v->id]];
     }
-    if (x->n == WGI_STEPS)
+    if (!ok || x->n == WGI_STEPS) {
+        *x = before;
         return false;
-    if (!wgi_group_has(s, x, n->out[0]))
-        insert(x, n->id);
+    }
+    insert(x, n->id);
     x->dtype = x->dtype == WG_BOOL ? dtype : x->dtype;
     return true;
 }

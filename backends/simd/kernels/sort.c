@@ -42,21 +42,27 @@ static inline uint64_t key_of_i64(const void *x, int64_t i)
     return (uint64_t)((const int64_t *)x)[i] ^ UINT64_C(1) << 63;
 }
 
-/* What kinds of numbers differ in, with its size in bytes */
+/* Items of the elements in the order of `from`, or in their own; of the lower half of long keys, or
+ * with a shift of 32 of the upper one. */
 typedef uint64_t key_of(const void *x, int64_t i);
-static key_of *const keys[] = {[SIMD_SORT_F32] = key_of_f32,
-                               [SIMD_SORT_F64] = key_of_f64,
-                               [SIMD_SORT_I32] = key_of_i32,
-                               [SIMD_SORT_I64] = key_of_i64};
-
-/* Items of the elements in the order of `from`, or in their own; of half a key if `shift` is 32 or
- * the key is long. */
-SIMD_INLINE void fill(uint64_t *item, key_of *key, const void *x, int64_t step, int64_t n,
-                      int shift, uint64_t flip, const uint64_t *from)
+SIMD_INLINE void fill_with(key_of *key, uint64_t *item, const void *x, int64_t step, int64_t n,
+                           int shift, uint64_t flip, const uint64_t *from)
 {
     for (int64_t i = 0; i < n; i++) {
         int64_t at = from ? (int64_t)(uint32_t)from[i] : i;
         item[i] = ((key(x, at * step) ^ flip) >> shift) << 32 | (uint64_t)at;
+    }
+}
+
+/* The same by the kind of number, outside of the loop. */
+static void fill(simd_sort_kind kind, uint64_t *item, const void *x, int64_t step, int64_t n,
+                 int shift, uint64_t flip, const uint64_t *from)
+{
+    switch (kind) {
+    case SIMD_SORT_F32: fill_with(key_of_f32, item, x, step, n, shift, flip, from); break;
+    case SIMD_SORT_F64: fill_with(key_of_f64, item, x, step, n, shift, flip, from); break;
+    case SIMD_SORT_I32: fill_with(key_of_i32, item, x, step, n, shift, flip, from); break;
+    case SIMD_SORT_I64: fill_with(key_of_i64, item, x, step, n, shift, flip, from); break;
     }
 }
 
@@ -121,16 +127,15 @@ static void sort_line(const simd_sort *s, int64_t line, uint64_t *a, uint64_t *b
     int64_t at = line / s->inner * s->size * s->inner + line % s->inner;
     const void *x = (const char *)s->x + at * (wide ? 8 : 4);
     const uint64_t flip = !s->descending ? 0 : wide ? UINT64_MAX : UINT32_MAX;
-    fill(a, keys[s->kind], x, s->inner, s->size, 0, flip, NULL);
+    fill(s->kind, a, x, s->inner, s->size, 0, flip, NULL);
     uint64_t *sorted = sort_items(a, b, s->size), *other = sorted == a ? b : a;
-    if (wide) {
-        fill(other, keys[s->kind], x, s->inner, s->size, 32, flip, sorted);
-        sorted = sort_items(other, sorted, s->size);
-        other = sorted == a ? b : a;
-        put(s, at, sorted, other, true);
-    } else {
+    if (!wide) {
         put(s, at, sorted, other, false);
+        return;
     }
+    fill(s->kind, other, x, s->inner, s->size, 32, flip, sorted);
+    uint64_t *again = sort_items(other, sorted, s->size);
+    put(s, at, again, again == a ? b : a, true);
 }
 
 static void sort_lines(const void *args, simd_member m)
