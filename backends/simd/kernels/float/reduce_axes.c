@@ -11,6 +11,7 @@
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/unrolled.h"
 
+#include <string.h>
 #include <tgmath.h>
 
 enum { COLUMNS = 64 }; /* or runs, of a task at most */
@@ -71,9 +72,13 @@ static int64_t side_by_side(int64_t inner)
     return rows;
 }
 
-SIMD_INLINE void fold_narrow(const simd_reduce_axes *a, const real *x, term t, const double *centre,
-                             double *sum)
+SIMD_INLINE void fold_narrow(const simd_reduce_axes *a, const real *x, int64_t count, term t,
+                             const double *centre, double *sum)
 {
+    if (t == FACTOR) {
+        fold_rows(x, count, a->middle, count, t, centre, sum);
+        return;
+    }
     int64_t side = side_by_side(a->inner), wide = side * a->inner, rows = a->middle / side;
     double centres[COLUMNS];
     for (int64_t k = 0; k < wide; k++)
@@ -96,10 +101,6 @@ SIMD_INLINE void fold_columns(const simd_reduce_axes *a, const real *x, int64_t 
         fold_rows(x, a->inner, a->middle, count, t, centre, sum);
         return;
     }
-    if (a->inner < NARROW) {
-        fold_narrow(a, x, t, centre, sum);
-        return;
-    }
     for (int64_t i = 0; i < a->middle; i += ROWS) {
         double some[COLUMNS] = {0};
         fold_rows(x + i * a->inner, a->inner, simd_smaller(ROWS, a->middle - i), count, t, centre,
@@ -118,7 +119,8 @@ SIMD_INLINE void best_of_rows(const real *x, int64_t step, int64_t rows, int64_t
             best[j] = is_better(sign * x[j], best[j]) ? sign * x[j] : best[j];
 }
 
-static void best_of_narrow(const simd_reduce_axes *a, const real *x, real sign, real *y)
+static void best_of_narrow(const simd_reduce_axes *a, const real *x, int64_t count, real sign,
+                           real *y)
 {
     real best[COLUMNS];
     int64_t side = side_by_side(a->inner), wide = side * a->inner, rows = a->middle / side;
@@ -128,7 +130,7 @@ static void best_of_narrow(const simd_reduce_axes *a, const real *x, real sign, 
     best_of_rows(x + rows * wide, a->inner, a->middle - rows * side, a->inner, sign, best);
     for (int64_t k = a->inner; k < wide; k += a->inner)
         best_of_rows(best + k, 0, 1, a->inner, 1, best);
-    for (int64_t j = 0; j < a->inner; j++)
+    for (int64_t j = 0; j < count; j++)
         y[j] = sign * best[j];
 }
 
@@ -136,10 +138,6 @@ SIMD_INLINE void best_of_columns(const simd_reduce_axes *a, const real *x, int64
                                  real *y)
 {
     real best[COLUMNS];
-    if (a->inner < NARROW) {
-        best_of_narrow(a, x, sign, y);
-        return;
-    }
     for (int64_t j = 0; j < count; j++)
         best[j] = -INFINITY;
     best_of_rows(x, a->inner, a->middle, count, sign, best);
@@ -272,6 +270,14 @@ static int64_t across_of(int64_t inner)
     return simd_divide_up(inner, COLUMNS);
 }
 
+static void reduce_narrow(const void *args, int64_t outer)
+{
+    const simd_reduce_axes *a = args;
+    const layout in = {fold_narrow, best_of_narrow, (double)a->middle};
+    const real *x = (const real *)a->x + outer * a->middle * a->inner;
+    reduce_some(a, &in, x, a->inner, (real *)a->y + outer * a->inner);
+}
+
 /* The usual width as a constant, for which the compiler unrolls the loops over columns. */
 static void reduce_columns(const void *args, int64_t task)
 {
@@ -296,7 +302,7 @@ static void reduce_runs(const void *args, int64_t task)
     reduce_some(a, &in, (const real *)a->x + first * a->inner, count, (real *)a->y + first);
 }
 
-/* Short rows, COLUMNS of them turned into columns. */
+/* Short rows, COLUMNS of them turned into columns; of the last, fewer, and columns of zeros. */
 static void reduce_short_rows(const void *args, int64_t task)
 {
     const simd_reduce_axes *a = args;
@@ -305,14 +311,15 @@ static void reduce_short_rows(const void *args, int64_t task)
     const layout in = {fold_columns, best_of_columns, (double)a->middle};
     int64_t first = task * COLUMNS, count = simd_smaller(COLUMNS, a->outer - first);
     const real *rows = (const real *)a->x + first * a->middle;
-    real x[SIMD_SHORT_ROW * COLUMNS], *y = (real *)a->y + first;
-    for (int64_t i = 0; i < count; i++)
-        for (int64_t k = 0; k < a->middle; k++)
+    real x[SIMD_SHORT_ROW * COLUMNS], y[COLUMNS];
+    for (int64_t k = 0; k < a->middle; k++) {
+        for (int64_t i = 0; i < count; i++)
             x[k * COLUMNS + i] = rows[i * a->middle + k];
-    if (count == COLUMNS)
-        reduce_some(&turned, &in, x, COLUMNS, y);
-    else
-        reduce_some(&turned, &in, x, count, y);
+        for (int64_t i = count; i < COLUMNS; i++)
+            x[k * COLUMNS + i] = 0;
+    }
+    reduce_some(&turned, &in, x, COLUMNS, y);
+    memcpy((real *)a->y + first, y, (size_t)count * sizeof *y);
 }
 
 void SIMD(reduce_axes)(const simd_reduce_axes *a)
@@ -322,6 +329,8 @@ void SIMD(reduce_axes)(const simd_reduce_axes *a)
         simd_tasks(threads, simd_divide_up(a->middle, runs_of_task(a)), reduce_runs, a);
     else if (a->inner == 1)
         simd_tasks(threads, simd_divide_up(a->outer, COLUMNS), reduce_short_rows, a);
+    else if (a->inner < NARROW)
+        simd_tasks(threads, a->outer, reduce_narrow, a);
     else
         simd_tasks(threads, a->outer * across_of(a->inner), reduce_columns, a);
 }
