@@ -399,8 +399,7 @@ static void drawing(void **state)
     const wg_picture_options ways[] = {
         {.title = "small"}, {.full = true, .memory = true}, {.expanded = expand, .n_expanded = 1}};
     for (int i = 0; i < WG_COUNT(ways); i++)
-        assert_in_range(fail_some("picture", draw, &(drawn){g, &ways[i]}, WG_OK, some), 30,
-                        100000);
+        assert_in_range(fail_some("picture", draw, &(drawn){g, &ways[i]}, WG_OK, some), 30, 100000);
     assert_in_range(fail_each("page", write_page, g, WG_OK), 10, 100000);
     wg_graph_free(g);
 }
