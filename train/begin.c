@@ -278,7 +278,7 @@ static wg_status fill_store(wg_trainer *t)
 {
     wgi_step_plan *p;
     wg_batch_size size;
-    const wgi_batch first = {&t->train.s, 0, 0, WG_STEP_UPDATES, 1, 0, 0, 0};
+    const wgi_step_batch first = {.source = &t->train.s, .kind = WG_STEP_UPDATES, .total = 1};
     return wgi_plans_fill(&t->plans, &first, &p, &size, &t->error);
 }
 
@@ -311,10 +311,10 @@ static wg_status try_memory(wg_trainer *t)
         for (int64_t k = 0; k < part && k < MOST_TURNS && status == WG_OK; k++) {
             wgi_step_plan *p;
             wg_batch_size size;
-            const wgi_batch batch = {.source = &t->train.s,
-                                     .kind = wgi_step_kind(k, part),
-                                     .total = 1,
-                                     .resting = wgi_resting(o, u)};
+            const wgi_step_batch batch = {.source = &t->train.s,
+                                          .kind = wgi_step_kind(k, part),
+                                          .total = 1,
+                                          .resting = wgi_resting(o, u)};
             if (!rested_before(o, u) && !came_before(k, part))
                 status = wgi_plans_fill(&t->plans, &batch, &p, &size, &t->error);
         }

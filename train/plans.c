@@ -274,8 +274,8 @@ double wgi_place_get(const wgi_place *place)
     return wgi_get_element(place->at, place->dtype, 0);
 }
 
-wg_status wgi_plans_fill(wgi_plans *p, const wgi_batch *b, wgi_step_plan **out, wg_batch_size *size,
-                         wg_error *error)
+wg_status wgi_plans_fill(wgi_plans *p, const wgi_step_batch *b, wgi_step_plan **out,
+                         wg_batch_size *size, wg_error *error)
 {
     wg_shape *shapes;
     void *io = NULL;

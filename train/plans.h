@@ -42,7 +42,7 @@ typedef struct wgi_plans {
 } wgi_plans;
 
 /* What a batch is and what it is run for. */
-typedef struct wgi_batch {
+typedef struct wgi_step_batch {
     const wg_source *source;
     int64_t epoch, i; /* which of its batches */
     int kind;         /* of WG_STEP_... */
@@ -50,7 +50,7 @@ typedef struct wgi_batch {
     double rate;      /* learning rate */
     double vote;      /* of this rank, for an update of several */
     wgi_group_set resting;
-} wgi_batch;
+} wgi_step_batch;
 
 /* WG_ENOMEM.  The options and the fields must outlive the plans. */
 wg_status wgi_plans_init(wgi_plans *p, const wg_trainer_options *options, const wg_field *fields,
@@ -60,7 +60,7 @@ void wgi_plans_free(wgi_plans *p);
 void wgi_averages_start(const wg_store *store, size_t from);
 /* The plan for a batch, created at first use and valid until the next call, with the batch written
  * into its inputs; and the size of the batch.  */
-wg_status wgi_plans_fill(wgi_plans *p, const wgi_batch *batch, wgi_step_plan **out,
+wg_status wgi_plans_fill(wgi_plans *p, const wgi_step_batch *batch, wgi_step_plan **out,
                          wg_batch_size *size, wg_error *error);
 /* Describes a batch: its shapes are scratch of the plans.  What cannot be is WG_EINVAL. */
 wg_status wgi_plans_describe(wgi_plans *p, const wg_source *source, int64_t epoch, int64_t i,

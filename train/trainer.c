@@ -120,9 +120,16 @@ static wg_status next_group(wg_trainer *t, group *g, wg_error *error)
 static wg_status fill(wg_trainer *t, const group *g, int64_t k, int kind, wgi_step_plan **p,
                       wg_batch_size *size, wg_error *error)
 {
-    double vote = !t->options.ranks ? 0 : g->is_bad ? NAN : is_asked(t);
-    const wgi_batch batch = {&t->train.s, g->epoch, g->first + k, kind,
-                             g->total,    g->rate,  vote,         g->resting};
+    const wgi_step_batch batch = {.source = &t->train.s,
+                                  .epoch = g->epoch,
+                                  .i = g->first + k,
+                                  .kind = kind,
+                                  .total = g->total,
+                                  .rate = g->rate,
+                                  .vote = !t->options.ranks ? 0
+                                          : g->is_bad       ? NAN
+                                                            : is_asked(t),
+                                  .resting = g->resting};
     return wgi_plans_fill(&t->plans, &batch, p, size, error);
 }
 

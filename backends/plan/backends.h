@@ -28,4 +28,8 @@ bool wgi_is_taken(const wgi_backends *b, size_t count, const wg_node *n);
  * may loop over the other sizes, as of [2^40, 0]. */
 void wgi_skip_if_empty(const wg_node *n, wg_kernel *k);
 
+/* One call of n's kernel.  WG_EUNSUPPORTED: the backend has none; or what the kernel reports. */
+wg_status wgi_compute_node(const wgi_open_backend *b, const wg_node *n, const void *const *in,
+                           void *const *out, int threads);
+
 #endif

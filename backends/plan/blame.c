@@ -84,24 +84,15 @@ typedef struct element {
     _Alignas(WG_ALIGN) unsigned char bytes[WG_ALIGN];
 } element;
 
-/* One call of the node's kernel; false if there is none for it. */
 static bool compute(const wgi_open_backend *b, const wg_node *n, element *of)
 {
     const void *in[3] = {NULL, NULL, NULL};
     void *out = of[n->out[0]->id].bytes;
-    wg_kernel kernel = {0};
-    if (n->n_in > 3 || n->n_out != 1 || b->backend->refuses(b->state, n) ||
-        b->backend->prepare(b->state, n, &kernel) != WG_OK)
+    if (n->n_in > 3 || n->n_out != 1)
         return false;
     for (int k = 0; k < n->n_in; k++)
         in[k] = of[n->in[k]->id].bytes;
-    wg_call call = {.node = n, .in = in, .out = &out, .state = kernel.state, .threads = 1};
-    bool runs = kernel.run && !kernel.scratch;
-    if (runs)
-        kernel.run(&call);
-    if (b->backend->finish)
-        b->backend->finish(b->state, &kernel);
-    return runs && call.status == WG_OK;
+    return wgi_compute_node(b, n, in, &out, 1) == WG_OK;
 }
 
 /* Computes the steps in g; the first whose result is not finite, though no operand was so. */

@@ -17,62 +17,31 @@ typedef struct fold {
     void **out; /* of one node */
 } fold;
 
-/* What became of a node. */
-typedef enum outcome { COMPUTED, NOT_FOLDED, NO_MEMORY } outcome;
-
-/* One call of the node's kernel.  Not folded if there is none or it reports an error. */
-static outcome call_once(const fold *f, const wg_node *n)
+/* WG_OK, WG_ENOMEM, or another code: n is not folded. */
+static wg_status compute(const fold *f, const wg_node *n)
 {
-    const wgi_planner *p = f->p;
-    const wgi_open_backend *cpu = wgi_reference(&p->backends);
-    wg_kernel kernel = {0};
-    char message[WG_CALL_MESSAGE] = "";
-    if (cpu->backend->refuses(cpu->state, n))
-        return NOT_FOLDED;
-    wg_status status = cpu->backend->prepare(cpu->state, n, &kernel);
-    if (status != WG_OK)
-        return status == WG_ENOMEM ? NO_MEMORY : NOT_FOLDED;
-    wgi_skip_if_empty(n, &kernel);
-    void *scratch = kernel.scratch ? wgi_aligned_alloc(kernel.scratch) : NULL;
-    bool ready = scratch || !kernel.scratch;
-    wg_call call = {.node = n,
-                    .in = f->in,
-                    .out = f->out,
-                    .state = kernel.state,
-                    .scratch = scratch,
-                    .threads = p->options.threads,
-                    .message = message};
-    if (ready)
-        kernel.run(&call);
-    free(scratch);
-    if (cpu->backend->finish)
-        cpu->backend->finish(cpu->state, &kernel);
-    return !ready ? NO_MEMORY : call.status == WG_OK ? COMPUTED : NOT_FOLDED;
-}
-
-static outcome compute(const fold *f, const wg_node *n)
-{
-    outcome result = COMPUTED;
+    wg_status status = WG_OK;
     for (int k = 0; k < n->n_in; k++)
         if (!(f->in[k] = f->data[n->in[k]->id]))
-            return NOT_FOLDED;
+            return WG_EUNSUPPORTED;
     for (int k = 0; k < n->n_out; k++) {
         f->out[k] = f->data[n->out[k]->id] = wgi_aligned_alloc(wg_value_bytes(n->out[k]));
         if (!f->out[k])
-            result = NO_MEMORY;
+            status = WG_ENOMEM;
     }
-    if (result == COMPUTED && wgi_is_constant(n)) {
+    if (status == WG_OK && wgi_is_constant(n)) {
         const wg_constant_attrs *a = n->attrs;
         if (a->data.size) /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): it has an output */
             memcpy(f->out[0], a->data.bytes, a->data.size);
-    } else if (result == COMPUTED) {
-        result = call_once(f, n);
+    } else if (status == WG_OK) {
+        status = wgi_compute_node(wgi_reference(&f->p->backends), n, f->in, f->out,
+                                  f->p->options.threads);
     }
-    for (int k = 0; result != COMPUTED && k < n->n_out; k++) {
+    for (int k = 0; status != WG_OK && k < n->n_out; k++) {
         free(f->out[k]); /* NOLINT(clang-analyzer-core.CallAndMessage): allocated above, or NULL */
         f->data[n->out[k]->id] = NULL;
     }
-    return result;
+    return status;
 }
 
 static bool compute_all(fold *f)
@@ -96,9 +65,9 @@ static bool compute_all(fold *f)
             p->folded[i] = f->data[n->out[0]->id] != NULL;
             continue;
         }
-        outcome result = compute(f, n);
-        p->folded[i] = result == COMPUTED;
-        ok = result != NO_MEMORY;
+        wg_status status = compute(f, n);
+        p->folded[i] = status == WG_OK;
+        ok = status != WG_ENOMEM;
     }
     return ok;
 }

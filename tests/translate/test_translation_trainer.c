@@ -174,7 +174,8 @@ static wg_store *updated(const wg_settings *s, int n, double *cost, double *norm
         *cost = 0;
         for (int k = 0; k < n; k++) {
             int kind = wgi_step_kind(k, n);
-            const wgi_batch b = {&source, 0, k, kind, tokens, 0.1, 0, 0};
+            const wgi_step_batch b = {
+                .source = &source, .i = k, .kind = kind, .total = tokens, .rate = 0.1};
             wg_error error;
             wg_batch_size size;
             wgi_step_plan *p;
