@@ -1,135 +1,14 @@
-/* Pictures: what is drawn, folded, told in words; that DOT parses again; that a layout can be
+/* Pictures as they are written: what is told in words; that DOT parses again; that a layout can be
  * stopped. */
-#include "graph/picture/internal.h"
-#include "tests/test.h"
-#include "wengert.h"
-#include "wengert/graph/picture.h"
+#include "tests/graph/pictures.h"
 
 #ifdef WG_HAVE_GRAPHVIZ
 #include <graphviz/cgraph.h>
 #endif
 
-/* ---- models ---------------------------------------------------------------------------------- */
-
-static wg_value *dense(wg_graph *g, const char *name, wg_value *x, int64_t features)
-{
-    wg_scope_push(g, "%s", name);
-    wg_value *w = wg_parameter(g, "weight", WG_F32, WG_SHAPE(features, x ? x->shape.dim[1] : 1),
-                               wg_xavier(1));
-    wg_value *y = wg_tanh(wg_scale(wg_matmul_t(x, w, WG_NT), 0.5));
-    wg_scope_pop(g);
-    return y;
-}
-
-/* encoder/layer0 ... layer5 in one frame, then "head", then a scalar. */
-static wg_graph *tower(bool gradient)
-{
-    wg_graph *g = wg_graph_new();
-    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(8, 16)), *w[16], *dw[16];
-    wg_scope_push(g, "encoder");
-    for (int i = 0; i < 6; i++) {
-        wg_scope_push(g, "layer%d", i);
-        x = dense(g, "second", dense(g, "first", x, 32), 16);
-        wg_scope_pop(g);
-    }
-    wg_scope_pop(g);
-    wg_value *loss = wg_sum(dense(g, "head", x, 4), WG_ALL_AXES, WG_DROP);
-    wg_output(loss, "loss");
-    size_t n = wg_graph_parameters(g, w, 16);
-    if (gradient) {
-        assert_int_equal(wg_grad(loss, w, n, dw), WG_OK);
-        for (size_t i = 0; i < n; i++)
-            wg_output(dw[i], w[i]->name);
-    }
-    assert_int_equal(wg_graph_status(g), WG_OK);
-    return g;
-}
-
-/* Layers of equal width, with gradient, clipping and Adam: what everybody trains. */
-static wg_graph *trained_stack(int layers)
-{
-    wg_graph *g = wg_graph_new();
-    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(8, 16)), *lr;
-    for (int i = 0; i < layers; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "dense%d", i);
-        x = wg_dense(name, x, 16, WG_ACTIVATION_GELU_TANH);
-    }
-    wg_gradients d = wg_grad_all(wg_output(wg_mean(x, WG_ALL_AXES, WG_DROP), "loss"));
-    lr = wg_input(g, "lr", WG_F32, WG_SCALAR);
-    wg_clip_by_global_norm(d.grads, d.n, 1, d.grads);
-    wg_adam_update(d.params, d.grads, d.n, lr, NULL);
-    assert_int_equal(wg_graph_status(g), WG_OK);
-    return g;
-}
-
-/* ---- helpers --------------------------------------------------------------------------------- */
-
-static wg_picture *picture(wg_graph *g, const wg_picture_options *options)
-{
-    wg_picture *p;
-    wg_error error;
-    wg_status status = wg_picture_create(&p, g, options, &error);
-    check_that(status == WG_OK, "%s", error.text);
-    return p;
-}
-
-static size_t boxes(wg_graph *g, const wg_picture_options *options)
-{
-    wg_picture *p = picture(g, options);
-    size_t n = wg_picture_box_count(p);
-    wg_picture_free(p);
-    return n;
-}
-
-static void options_decide_how_much_is_drawn(void **state)
-{
-    (void)state;
-    wg_graph *g = tower(false);
-    /* x, encoder, head, sum, output */
-    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 1}), 5);
-    /* the encoder's frame holds one box for six layers; weight, matmul, mul and tanh of the head
-     * are drawn */
-    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 2}), 8);
-    /* first and second of the one layer */
-    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 3}), 9);
-    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 4}), 15);
-    /* a folded sibling may be named too */
-    const char *open[] = {"encoder/layer4"};
-    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 1, .expanded = open, .n_expanded = 1}),
-                     6);
-    /* everything: the 66 nodes and the output */
-    assert_int_equal(boxes(g, &(wg_picture_options){.full = true}), wg_graph_node_count(g) + 1);
-    /* some 30 boxes by default: here all depths */
-    assert_int_equal(boxes(g, NULL), 15);
-    wg_graph_free(g);
-}
-
-static void phases_are_drawn_together_or_alone(void **state)
-{
-    (void)state;
-    wg_graph *g = tower(true);
-    size_t forward = boxes(g, &(wg_picture_options){.depth = 1, .phases = 1u << WG_FORWARD});
-    size_t both = boxes(g, &(wg_picture_options){.depth = 1});
-    size_t backward = boxes(g, &(wg_picture_options){.depth = 1, .phases = 1u << WG_BACKWARD});
-    assert_int_equal(forward, 5);
-    assert_int_equal(both, forward + 4); /* encoder, head; reshape and expand of the seed */
-    assert_true(backward >= 3);          /* with ghosts of what it reads */
-    wg_graph_free(g);
-}
-
-static void siblings_that_differ_are_not_folded(void **state)
-{
-    (void)state;
-    wg_graph *g = wg_graph_new();
-    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(8, 16));
-    for (int i = 0; i < 4; i++) /* sizes 16, 16, 8, 8: the third reads 16 and the fourth 8 */
-        x = dense(g, (const char *[]){"layer0", "layer1", "layer2", "layer3"}[i], x,
-                  i < 2 ? 16 : 8);
-    wg_output(x, "y");
-    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 1}), 2 + 3);
-    wg_graph_free(g);
-}
+#ifdef WG_HAVE_GRAPHVIZ
+#include <graphviz/cgraph.h>
+#endif
 
 static void bad_arguments_have_messages(void **state)
 {
@@ -226,7 +105,7 @@ static void dot_parses_again_with_its_labels(void **state)
     assert_non_null(mul);
     assert_non_null(
         strstr(agget(mul, (char *)"label"), "b = 0.5")); /* the scalar is told in words */
-    assert_non_null(strstr(agget(mul, (char *)"tooltip"), "test_picture.c:"));
+    assert_non_null(strstr(agget(mul, (char *)"tooltip"), "pictures.h:"));
     agclose(read);
     free(dot);
     wg_graph_free(g);
@@ -303,6 +182,36 @@ static void ops_of_programs_have_a_family(void **state)
         free(dot);
         wg_graph_free(g);
     }
+}
+
+static void long_texts_stand_in_the_tooltip(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"ab,bc->ac", "abcdefgh,abcdefgh,abcdefgh,ac->abcdefgh"};
+    wg_graph *g = wg_graph_new();
+    wg_value *m = wg_input(g, "m", WG_F32, WG_SHAPE(2, 2)),
+             *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 2, 3, 2, 3, 2, 3)),
+             *square = wg_einsum(specs[0], (wg_value *[]){m, m}, 2);
+    wg_output(wg_einsum(specs[1], (wg_value *[]){x, x, x, square}, 4), "y");
+    check_that(wg_graph_status(g) == WG_OK, "%s", wg_graph_message(g));
+    size_t n;
+    char *dot = written(g, &(wg_picture_options){.full = true}, WG_PICTURE_DOT, &n);
+    Agraph_t *read = agmemread(dot);
+    assert_non_null(read);
+    int found = 0;
+    for (Agnode_t *box = agfstnode(read); box; box = agnxtnode(read, box)) {
+        const char *label = agget(box, (char *)"label"), *tip = agget(box, (char *)"tooltip");
+        if (!strstr(label, ">einsum<"))
+            continue;
+        const char *spec = specs[found++];
+        assert_non_null(strstr(tip, spec));
+        assert_true((strstr(label, "ab,bc-&gt;ac") != NULL) == (spec == specs[0]));
+        assert_null(strstr(label, "abcdefgh"));
+    }
+    assert_int_equal(found, 2);
+    agclose(read);
+    free(dot);
+    wg_graph_free(g);
 }
 
 static void pictures_are_laid_out(void **state)
@@ -459,132 +368,9 @@ static void without_graphviz_writing_says_so(void **state)
 }
 #endif
 
-/* The update is a box for clipping and one for Adam, however many parameters there are. */
-static void a_trained_model_stays_readable(void **state)
-{
-    (void)state;
-    size_t first = 0;
-    for (int layers = 4; layers <= 16; layers *= 2) {
-        wg_graph *g = trained_stack(layers);
-        size_t n = boxes(g, NULL);
-        check_that(n > 5 && n <= 30, "%d layers: %zu boxes", layers, n);
-        first = first ? first : n;
-        assert_int_equal(n, first); /* equal layers are folded */
-        wg_graph_free(g);
-    }
-}
-
-/* Layers between which values pass outside: folded, they would be one box on a cycle. */
-static wg_graph *coupled(int layers)
-{
-    wg_graph *g = wg_graph_new();
-    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(8, 4));
-    const int64_t halves[] = {2, 2};
-    for (int i = 0; i < layers; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "layer%d", i);
-        wg_value *a = wg_split(x, 1, halves, 2), *b = wg_result_of(a, 1);
-        b = wg_add(b, wg_dense(name, a, 2, WG_ACTIVATION_TANH));
-        x = wg_concat((wg_value *[]){b, a}, 2, 1);
-    }
-    wg_output(x, "y");
-    return g;
-}
-
-/* Boxes from which no more edges lead are taken away, until none are left. */
-static bool is_acyclic(const wg_picture *p)
-{
-    size_t left = p->n_edges, before = left + 1;
-    bool *gone = calloc(p->n_edges + 1, sizeof *gone);
-    assert_non_null(gone);
-    for (; left && left < before;) {
-        before = left;
-        for (size_t i = 0; i < p->n_edges; i++) {
-            bool leads_on = false;
-            for (size_t k = 0; k < p->n_edges; k++)
-                leads_on |= !gone[k] && p->edges[k].from == p->edges[i].to;
-            if (!gone[i] && !leads_on) {
-                gone[i] = true;
-                left--;
-            }
-        }
-    }
-    free(gone);
-    return left == 0;
-}
-
-static void a_folded_picture_has_no_cycle(void **state)
-{
-    (void)state;
-    for (int depth = 0; depth < 4; depth++) {
-        wg_graph *g = coupled(4);
-        wg_picture *p = picture(g, &(wg_picture_options){.depth = depth});
-        check_that(is_acyclic(p), "a cycle at depth %d", depth);
-        assert_true(wg_picture_box_count(p) >= 4);
-        wg_picture_free(p);
-        wg_graph_free(g);
-        g = tower(true); /* what feeds the next alone is folded, and has none either */
-        p = picture(g, &(wg_picture_options){.depth = depth});
-        check_that(is_acyclic(p), "a cycle of the tower at depth %d", depth);
-        wg_picture_free(p);
-        wg_graph_free(g);
-    }
-}
-
-/* Two pairs of siblings, a and b: each may be folded alone, both would close a cycle. */
-static void the_second_of_two_folds_sees_the_first(void **state)
-{
-    (void)state;
-    wg_graph *g = wg_graph_new();
-    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(8, 16)),
-             *y = wg_input(g, "y", WG_F32, WG_SHAPE(8, 16));
-    wg_value *a0 = dense(g, "a0", x, 16), *b1 = NULL, *b0 = NULL;
-    /* siblings lie side by side in the order of their first nodes */
-    wg_scope_push(g, "a1");
-    wg_value *w = wg_parameter(g, "weight", WG_F32, WG_SHAPE(16, 16), wg_xavier(1));
-    wg_scope_pop(g);
-    b0 = dense(g, "b0", a0, 16);
-    b1 = dense(g, "b1", y, 16);
-    wg_scope_push(g, "a1");
-    wg_value *a1 = wg_tanh(wg_scale(wg_matmul_t(b1, w, WG_NT), 0.5));
-    wg_scope_pop(g);
-    wg_output(wg_add(b0, a1), "z");
-    assert_int_equal(wg_graph_status(g), WG_OK);
-    for (int depth = 1; depth < 3; depth++) {
-        wg_picture *p = picture(g, &(wg_picture_options){.depth = depth});
-        check_that(is_acyclic(p), "a cycle at depth %d", depth);
-        wg_picture_free(p);
-    }
-    wg_graph_free(g);
-}
-
-/* The learning rate, which only the update reads, is no part of the forward pass. */
-static void a_leaf_that_other_phases_read_is_drawn_with_them(void **state)
-{
-    (void)state;
-    wg_graph *g = trained_stack(2);
-    for (int all = 0; all < 2; all++) {
-        wg_picture *p = picture(g, &(wg_picture_options){.phases = all ? 0 : 1u << WG_FORWARD});
-        bool found = false;
-        for (const wgi_pic_box *b = p->boxes; b; b = b->next)
-            for (size_t i = 0; i < b->n_nodes; i++)
-                found |= b->nodes[i]->out[0] == wg_graph_find(g, "lr");
-        assert_int_equal(found, all);
-        wg_picture_free(p);
-    }
-    wg_graph_free(g);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trained_model_stays_readable),
-        cmocka_unit_test(a_folded_picture_has_no_cycle),
-        cmocka_unit_test(the_second_of_two_folds_sees_the_first),
-        cmocka_unit_test(a_leaf_that_other_phases_read_is_drawn_with_them),
-        cmocka_unit_test(options_decide_how_much_is_drawn),
-        cmocka_unit_test(phases_are_drawn_together_or_alone),
-        cmocka_unit_test(siblings_that_differ_are_not_folded),
         cmocka_unit_test(bad_arguments_have_messages),
         cmocka_unit_test(an_empty_graph_is_an_empty_picture),
 #ifdef WG_HAVE_GRAPHVIZ
@@ -592,6 +378,7 @@ int main(void)
         cmocka_unit_test(dot_parses_again_with_its_labels),
         cmocka_unit_test(hostile_names_stay_names),
         cmocka_unit_test(ops_of_programs_have_a_family),
+        cmocka_unit_test(long_texts_stand_in_the_tooltip),
         cmocka_unit_test(pictures_are_laid_out),
         cmocka_unit_test(a_layout_past_its_time_is_stopped),
         cmocka_unit_test(the_ending_of_a_file_is_its_format),
