@@ -16,13 +16,21 @@ int wgi_threads_default(int openmp, int quota)
     return threads < WG_MAX_THREADS ? threads : WG_MAX_THREADS;
 }
 
+static int within_limit(int threads)
+{
+    int limit = omp_get_thread_limit();
+    return threads < limit ? threads : limit;
+}
+
 int wgi_threads(int wanted)
 {
     if (wanted > 0)
-        return wanted;
+        return within_limit(wanted);
+    if (omp_in_parallel())
+        return 1;
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment */
     int quota = getenv("OMP_NUM_THREADS") ? 0 : wgi_quota_processors();
-    return wgi_threads_default(omp_get_max_threads(), quota);
+    return within_limit(wgi_threads_default(omp_get_max_threads(), quota));
 }
 
 int wgi_threads_processors(void)

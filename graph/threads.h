@@ -12,8 +12,9 @@ bool wgi_threads_valid(int wanted);
 
 /* `wanted`, or if that is 0 what the process may use: OpenMP's number, which heeds OMP_NUM_THREADS
  * and the processors that the process is bound to; without OMP_NUM_THREADS not more than the
- * processor time that its control groups grant, rounded up.  At least 1, and at most
- * WG_MAX_THREADS: the stack of the one that starts a team has place for some thousands. */
+ * processor time that its control groups grant, rounded up; in a parallel region of the program 1,
+ * for it has shared out the cores already.  At least 1, and at most WG_MAX_THREADS: the stack of
+ * the one that starts a team has place for some thousands.  Never more than OMP_THREAD_LIMIT. */
 int wgi_threads(int wanted);
 
 /* The processors that the process is bound to. */

@@ -9,6 +9,8 @@
 #include "graph/element.h"
 
 #include <math.h>
+#include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -304,13 +306,48 @@ static const wg_node *run_entered(wg_plan *p, uint64_t step, bool check, wg_stat
     return failed;
 }
 
+/* ---- the thread of a run --------------------------------------------------------------------- */
+
+typedef struct run {
+    wg_plan *p;
+    uint64_t step;
+    bool check;
+    wg_status status;
+    const wg_node *failed;
+} run;
+
+static void *run_here(void *context)
+{
+    run *r = context;
+    r->failed = run_entered(r->p, r->step, r->check, &r->status);
+    return NULL;
+}
+
+/* In a parallel region of the program OpenMP gives a smaller team than the kernels were made for,
+ * most often of one thread: the run gets a thread that is in no region. */
+static void run_anywhere(run *r)
+{
+    const int threads = r->p->options.threads;
+    pthread_t aside;
+    if (threads == 1 || (!omp_in_parallel() && threads <= omp_get_thread_limit())) {
+        run_here(r);
+    } else if (pthread_create(&aside, NULL, run_here, r) == 0) {
+        pthread_join(aside, NULL);
+    } else {
+        r->status = WG_ENOMEM;
+        snprintf(r->p->message, sizeof r->p->message,
+                 "no thread for the run, which begins in a parallel region");
+    }
+}
+
 wg_status wg_plan_run(wg_plan *p, uint64_t step)
 {
-    wg_status status;
     if (!p || ((p->options.check_nonfinite || p->options.poison) && !inputs_are_filled(p)))
         return WG_EINVAL;
-    if (run_entered(p, step, p->options.check_nonfinite, &status))
-        return status;
+    run r = {.p = p, .step = step, .check = p->options.check_nonfinite};
+    run_anywhere(&r);
+    if (r.status != WG_OK)
+        return r.status;
     wgi_marks marks = wgi_graph_marks(p->g);
     for (size_t i = 0; i < marks.n_assigns; i++) {
         char *to = wgi_memory_of(p, marks.assigns[i].leaf);
@@ -355,11 +392,11 @@ const wg_node *wg_plan_first_nonfinite(wg_plan *p, uint64_t step)
         return NULL;
     }
     copy_overwritten(p, saved, false);
-    wg_status status;
-    const wg_node *bad = run_entered(p, step, true, &status);
+    run r = {.p = p, .step = step, .check = true};
+    run_anywhere(&r);
     copy_overwritten(p, saved, true);
     free(saved);
-    if (status != WG_ENONFINITE)
+    if (r.status != WG_ENONFINITE)
         return NULL;
-    return p->source ? p->source->node : bad;
+    return p->source ? p->source->node : r.failed;
 }

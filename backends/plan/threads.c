@@ -35,8 +35,10 @@ int wgi_threads_of_call(const wg_node *n, int threads)
 
 bool wgi_pass_threads(wgi_planner *p)
 {
-    if (p->options.threads > 0)
+    if (p->options.threads > 0) {
+        p->options.threads = wgi_threads(p->options.threads);
         return true;
+    }
     bool *needed = wgi_needed_nodes(p->g, p->marks);
     double large = 0;
     if (!needed)

@@ -42,7 +42,8 @@ typedef struct wg_plan_options {
     bool fixed_parameters;
     int threads;             /**< of a run, up to WG_MAX_THREADS; 0: as many as the process may
                                 use, within that maximum, or one if the graph is too small to
-                                gain from more; other values: WG_EINVAL */
+                                gain from more, or in a parallel region of OpenMP; other values:
+                                WG_EINVAL.  Never more than OMP_THREAD_LIMIT. */
     wg_store *store;         /**< parameters and states; NULL: the plan makes its own */
     wg_workspace *workspace; /**< shared with other plans; NULL or keep_all: its own */
     uint64_t seed;           /**< of random ops */
