@@ -41,7 +41,17 @@ static bool belongs(const wg_tensor *t, const struct group *g)
            !begins(t->name, WG_STATES_OF_GRADIENT);
 }
 
-/* The tensors that belong to that file; NULL without memory. */
+/* What the model has besides averaged parameters: states, such as the running statistics of batch
+ * normalisation, and parameters that are not trained. */
+static bool has_no_average(const wg_store *store, const wg_tensor *t)
+{
+    char name[1100];
+    snprintf(name, sizeof name, WG_STATES_OF_AVERAGE "%s", t->name);
+    return belongs(t, &groups[MODEL]) && !wg_store_find(store, name);
+}
+
+/* The tensors that belong to that file; NULL without memory.  With the averages goes what has none,
+ * so that they are a model. */
 static wg_tensor *collect(const wg_store *store, const wg_checkpoint_options *o,
                           const struct group *g, size_t *n)
 {
@@ -55,6 +65,10 @@ static wg_tensor *collect(const wg_store *store, const wg_checkpoint_options *o,
             list[*n] = *t;
             list[(*n)++].name += g->bare ? strlen(g->prefix) : 0;
         }
+    bool averages = g->kind == WGI_FILE_AVERAGE && *n;
+    for (size_t i = 0; list && averages && (t = wg_store_at(store, i)); i++)
+        if (has_no_average(store, t))
+            list[(*n)++] = *t;
     return list;
 }
 

@@ -13,6 +13,8 @@
 /* For inputs and outputs of plans: beyond it the least recently used plans are freed. */
 #define MAX_BYTES ((size_t)2 << 30)
 
+static const char who[] = "wg_trainer";
+
 static wgi_place place_of(wg_plan *p, const wg_value *v)
 {
     return v ? (wgi_place){wg_plan_data(p, v), v->dtype} : (wgi_place){NULL, WG_F32};
@@ -73,14 +75,18 @@ static size_t store_bytes(const wg_store *store)
     return bytes;
 }
 
+static bool is_stored(const wg_value *v)
+{
+    return v->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE) && v->name;
+}
+
 /* Of tensors of the store that g does not have. */
 static size_t bytes_of_others(const wgi_plans *p, const wg_graph *g)
 {
     size_t others = store_bytes(p->store);
     for (uint32_t i = 0; i < wg_graph_value_count(g); i++) {
         const wg_value *v = wg_graph_value(g, i);
-        if (v->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE) && v->name &&
-            wg_store_find(p->store, v->name))
+        if (is_stored(v) && wg_store_find(p->store, v->name))
             others -= wgi_round_up(wg_value_bytes(v));
     }
     return others;
@@ -112,21 +118,32 @@ static wg_status keep_within(wgi_plans *p)
     return WG_OK;
 }
 
-/* The first plan has made the parameters that are trained and saved.  Another one, of validation or
- * of a batch of another shape, would keep its initial value: an error.  Tensors of the store from
- * that index on are new. */
-static bool refuse_new_parameters(const wgi_plans *p, wg_graph *g, size_t from)
+static void compare_leaf(const wgi_plans *p, const wg_value *v)
 {
-    const wg_tensor *t;
-    for (size_t i = from; from && (t = wg_store_at(p->store, i)); i++) {
-        const wg_value *v = wg_graph_find(g, t->name);
-        if (v && v->node->op->flags & WG_OP_PARAMETER)
-            wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_trainer",
-                          "expected the parameters that the model has for the first batch, got "
-                          "another one, %s, which would not be trained",
-                          t->name);
+    const wg_tensor *t = wg_store_find(p->store, v->name);
+    char have[160], want[160];
+    if (!t && v->node->op->flags & WG_OP_PARAMETER)
+        wg_graph_fail(v->node->graph, WG_EINVAL, v->node->at, who,
+                      "expected the parameters that the model has for the first batch, got another "
+                      "one, %s, which would not be trained",
+                      v->name);
+    else if (t && (t->dtype != v->dtype || !wg_shape_equal(&t->shape, &v->shape)))
+        wg_graph_fail(v->node->graph, t->dtype == v->dtype ? WG_ESHAPE : WG_EDTYPE, v->node->at,
+                      who, "expected %s to be %s%s, as for the first batch, got %s%s", v->name,
+                      wg_dtype_name(t->dtype), wg_shape_text(&t->shape, have, sizeof have),
+                      wg_dtype_name(v->dtype), wg_shape_text(&v->shape, want, sizeof want));
+}
+
+/* The first plan has made what is trained and saved.  A parameter that only another graph has, of
+ * validation or of a batch of another shape, would keep its initial value. */
+bool wgi_plans_have_leaves(const wgi_plans *p, wg_graph *g)
+{
+    for (size_t i = 0; wg_store_count(p->store) && i < wg_graph_value_count(g); i++) {
+        const wg_value *v = wg_graph_value(g, i);
+        if (wg_graph_status(g) == WG_OK && is_stored(v))
+            compare_leaf(p, v);
     }
-    return wg_graph_status(g) != WG_OK;
+    return wg_graph_status(g) == WG_OK;
 }
 
 /* The graph of the key, and its plan, which leaves room to others if it is to. */
@@ -136,6 +153,9 @@ static wg_status make_within(const wgi_plans *p, const wgi_plan_key *key, bool l
     const wg_trainer_options *o = p->options;
     const wg_shape *shapes = p->shapes + (size_t)key->n[0] * p->n_fields;
     wgi_step_build(s, o, p->fields, p->n_fields, shapes, (int)key->n[1], (wgi_group_set)key->n[2]);
+    *plan = NULL;
+    if (!wgi_plans_have_leaves(p, s->graph))
+        return wg_graph_status(s->graph);
     size_t others = s->graph ? bytes_of_others(p, s->graph) : 0;
     if (leaves_room)
         others += p->reserve + wgi_plan_cache_own_bytes(&p->cache);
@@ -160,11 +180,6 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
     if (status == WG_ENOMEM && p->reserve > 0) {
         wg_graph_free(s.graph);
         status = make_within(p, key, false, &s, plan);
-    }
-    if (status == WG_OK && refuse_new_parameters(p, s.graph, tensors)) {
-        wg_plan_free(*plan);
-        *plan = NULL;
-        status = WG_EINVAL;
     }
     if (status == WG_OK) {
         wgi_averages_start(p->store, tensors);

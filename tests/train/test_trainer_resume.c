@@ -2,6 +2,7 @@
  * would make it another run is refused. */
 #include "tests/stopper.h"
 #include "tests/train/classifier.h"
+#include "wengert/files/weights.h"
 
 static const wg_parameter_group groups[] = {{.names = "*bias", .rate = 2},
                                             {.names = "logits*", .rate = 0.5, .weight_decay = 0.1}};
@@ -189,6 +190,89 @@ static void a_folder_that_is_gone_is_not_made_anew(void **state)
     }
 }
 
+/* ---- states beside averages ------------------------------------------------------------------ */
+
+/* A layer that is not trained, one with states. */
+static wg_value *normalised(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *h = wg_dense("body", wg_step_input(step, "x"), HIDDEN, WG_ACTIVATION_TANH);
+    h = wg_batchnorm_layer("norm", h, step->mode == WG_MODE_TRAINING, NULL);
+    wg_value *logits = wg_dense("logits", h, CLASSES, WG_ACTIVATION_NONE);
+    return wg_cross_entropy(logits, wg_step_input(step, "label"), NULL, NULL);
+}
+
+static wg_trainer_options averaged(const char *path, int64_t updates)
+{
+    static const wg_parameter_group body = {.names = "body*", .frozen = true};
+    wg_trainer_options o = usual();
+    o.model = normalised;
+    o.groups = &body;
+    o.n_groups = 1;
+    o.average = 0.3;
+    o.after = (wg_amount){updates, 'u'};
+    o.folder = path;
+    return o;
+}
+
+/* Averages of what is trained; states, and what is not, as they are. */
+static void the_file_of_averages_is_a_model(void **state)
+{
+    (void)state;
+    char path[500];
+    snprintf(path, sizeof path, "%s", path_of("averaged"));
+    wg_trainer_options o = averaged(path, 9);
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    snprintf(path, sizeof path, "%s/" WG_FILE_AVERAGE, path_of("averaged"));
+    wg_store *store = wg_store_new(1);
+    wg_error error;
+    check_that(wg_store_load(store, path, &error) == WG_OK, "%s", error.text);
+    static const struct {
+        const char *name, *in_run;
+    } tensors[] = {{"body/weight", "body/weight"},
+                   {"body/bias", "body/bias"},
+                   {"norm/gain", "average/norm/gain"},
+                   {"norm/bias", "average/norm/bias"},
+                   {"norm/running_mean", "norm/running_mean"},
+                   {"norm/running_var", "norm/running_var"},
+                   {"logits/weight", "average/logits/weight"},
+                   {"logits/bias", "average/logits/bias"}};
+    assert_int_equal(wg_store_count(store), WG_COUNT(tensors));
+    for (int i = 0; i < WG_COUNT(tensors); i++) {
+        const wg_tensor *x = wg_store_find(store, tensors[i].name);
+        check_that(x != NULL, "no tensor %s", tensors[i].name);
+        assert_memory_equal(x->data, tensor(t, tensors[i].in_run),
+                            (size_t)wg_shape_count(&x->shape) * sizeof(float));
+    }
+    wg_store_free(store);
+    wg_trainer_free(t);
+    clear("averaged");
+}
+
+static void a_run_with_states_goes_on_as_if_it_had_not_stopped(void **state)
+{
+    (void)state;
+    enum { UPDATES = 9 };
+    wg_trainer_options o = averaged(NULL, UPDATES), p;
+    wg_trainer *a = trainer_of(&o), *b;
+    run(a, NULL);
+    for (int64_t k = 1; k < UPDATES; k++) {
+        p = averaged(path_of("cut"), k);
+        b = trainer_of(&p);
+        run(b, NULL);
+        wg_trainer_free(b);
+        p.after.n = UPDATES;
+        b = trainer_of(&p);
+        assert_int_equal(wg_trainer_updates(b), k);
+        run(b, NULL);
+        assert_true(same_store(wg_trainer_store(a), wg_trainer_store(b), true) > 200);
+        wg_trainer_free(b);
+        clear("cut");
+    }
+    wg_trainer_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +280,8 @@ int main(void)
         cmocka_unit_test(another_model_is_refused_with_the_names_of_what_differs),
         cmocka_unit_test(other_settings_data_or_models_are_refused),
         cmocka_unit_test(a_folder_that_is_gone_is_not_made_anew),
+        cmocka_unit_test(the_file_of_averages_is_a_model),
+        cmocka_unit_test(a_run_with_states_goes_on_as_if_it_had_not_stopped),
     };
     return cmocka_run_group_tests(tests, make_data, remove_folder);
 }

@@ -1,7 +1,7 @@
 /* The files of a run's folder, whatever its model.
  *
  *     model.safetensors          the parameters last saved
- *     average.safetensors        their moving average, if kept
+ *     average.safetensors        the model with their moving average, if kept
  *     optimizer.safetensors      moments of the optimizer
  *     best-METRIC.safetensors    the best parameters on the validation data by that metric
  *     progress.json              the position in the run
@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define WG_FILE_MODEL "model.safetensors"         /**< parameters last saved */
-#define WG_FILE_AVERAGE "average.safetensors"     /**< their moving average */
+#define WG_FILE_AVERAGE "average.safetensors"     /**< of the moving average */
 #define WG_FILE_OPTIMIZER "optimizer.safetensors" /**< moments */
 #define WG_FILE_PROGRESS "progress.json"          /**< the position in the run */
 #define WG_FILE_METRICS "metrics.jsonl"           /**< losses and metrics over time */
