@@ -113,6 +113,11 @@ void wgi_graph_let_pass(wg_graph *g)
         g->passing = true;
 }
 
+wg_status wgi_graph_lasting_status(const wg_graph *g)
+{
+    return g && g->passing ? WG_OK : wg_graph_status(g);
+}
+
 void wgi_graph_retry(wg_graph *g)
 {
     if (!g || !g->passing)

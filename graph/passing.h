@@ -9,5 +9,7 @@
 void wgi_graph_let_pass(wg_graph *g);
 /* Ends such an error; any other stays. */
 void wgi_graph_retry(wg_graph *g);
+/* Its status; WG_OK with an error that passes: what has been built is whole. */
+wg_status wgi_graph_lasting_status(const wg_graph *g);
 
 #endif

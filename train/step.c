@@ -303,7 +303,7 @@ static wg_gradients differentiate(wgi_step_graph *s, const wg_trainer_options *o
     wg_gradients d = {.n = 0};
     if (wg_graph_parameters(s->graph, NULL, 0) == 0)
         return d;
-    d = wg_grad_all(part_of_update(s, o, s->loss));
+    d = (wg_grad_all)(s->loss ? s->loss->node->at : WG_HERE, part_of_update(s, o, s->loss));
     for (size_t k = 0; k < o->n_groups; k++)
         if (o->groups[k].loss && !wgi_group_rests(o, &o->groups[k], resting))
             differentiate_for(s, o, k, &d);
@@ -343,6 +343,19 @@ static void update_some(const wg_optimizer *opt, const wg_gradients *d, size_t f
                                           .part = part});
 }
 
+/* They have one norm. */
+static void need_one_dtype(const wg_gradients *d)
+{
+    for (size_t i = 1; i < d->n; i++) {
+        const wg_value *a = d->params[0], *b = d->params[i];
+        if (b->dtype != a->dtype)
+            wg_graph_fail(wg_graph_of(b), WG_EDTYPE, b->node->at, who,
+                          "expected parameters of one dtype, got %s, which is %s, and %s, which is "
+                          "%s (wg_scope_parameter_dtype sets that of layers)",
+                          a->name, wg_dtype_name(a->dtype), b->name, wg_dtype_name(b->dtype));
+    }
+}
+
 /* Clips the gradients and updates the parameters, unless the loss or the norm is not finite, or a
  * new parameter or moment could be none. */
 static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_gradients *d,
@@ -350,6 +363,7 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
 {
     const wg_optimizer *opt = &o->optimizer;
     bool clips = opt->clip_norm > 0;
+    need_one_dtype(d);
     s->rate = scalar_input(s, o, "learning rate");
     s->norm = clips ? wg_clip_by_global_norm(d->grads, d->n, opt->clip_norm, d->grads)
                     : wg_global_norm(d->grads, d->n);

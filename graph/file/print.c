@@ -4,6 +4,7 @@
  *
  * What stands here is what parse.c reads: both change together. */
 #include "graph/file/internal.h"
+#include "graph/passing.h"
 
 #include <stdlib.h>
 
@@ -293,7 +294,7 @@ wg_status wg_graph_print(const wg_graph *g, FILE *f)
     for (size_t i = 0; i < g->n_nodes; i++)
         print_node(f, g->nodes[i]);
     print_marks(f, g);
-    if (g->status != WG_OK) {
+    if (wgi_graph_lasting_status(g) != WG_OK) {
         fputs("error ", f);
         print_quoted(f, wg_graph_message(g), '\'');
         fputc('\n', f);

@@ -3,8 +3,11 @@
 #include "tests/plans.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
+#include "wengert/graph/page.h"
+#include "wengert/graph/picture.h"
 #include "wengert/models/layers.h"
 #include "wengert/ops/ops.h"
+#include "wengert/ops/parse.h"
 
 #include <limits.h>
 #include <math.h>
@@ -79,6 +82,41 @@ static void a_plan_that_failed_may_be_asked_for_otherwise(void **state)
     for (int i = 0; i < 2; i++)
         assert_int_equal(wg_plan_create(&p, g, NULL), WG_ESHAPE);
     assert_non_null(strstr(wg_graph_message(g), "inner sizes 64 and 3"));
+    wg_graph_free(g);
+}
+
+/* To see what a plan lacks memory for: the text of the graph, its picture and its page. */
+static void a_graph_whose_plan_failed_is_shown(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new(), *read = NULL;
+    product_of(g);
+    char *before, *after;
+    size_t n, m, k = 0;
+    for (int failed = 0; failed < 2; failed++) {
+        wg_plan *p;
+        wg_picture *picture;
+        wg_error error;
+        if (failed)
+            assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.memory = 10}), WG_ENOMEM);
+        FILE *f = open_memstream(failed ? &after : &before, failed ? &m : &n);
+        assert_int_equal(wg_graph_print(g, f), WG_OK);
+        fclose(f);
+        assert_int_equal(wg_picture_create(&picture, g, NULL, &error), WG_OK);
+        wg_picture_free(picture);
+        char *page;
+        f = open_memstream(&page, &k);
+        assert_int_equal(wg_graph_write_page(g, "page", f, &error), WG_OK);
+        fclose(f);
+        assert_true(k > 1000);
+        free(page);
+    }
+    assert_string_equal(before, after);
+    wg_error error;
+    assert_int_equal(wg_graph_parse(&read, after, m, NULL, &error), WG_OK);
+    free(before);
+    free(after);
+    wg_graph_free(read);
     wg_graph_free(g);
 }
 
@@ -456,6 +494,7 @@ int main(void)
         cmocka_unit_test(without_options_a_plan_asks_the_fastest_backends),
         cmocka_unit_test(the_reference_excludes_a_list),
         cmocka_unit_test(a_plan_that_failed_may_be_asked_for_otherwise),
+        cmocka_unit_test(a_graph_whose_plan_failed_is_shown),
         cmocka_unit_test(nan_stays_nan_on_every_backend),
         cmocka_unit_test(what_cannot_be_read_has_a_reason),
         cmocka_unit_test(readers_check_dtype_and_size),

@@ -240,6 +240,26 @@ static void validation_has_the_parameters_that_are_trained(void **state)
     wg_trainer_free(t);
 }
 
+/* A layer takes the dtype of its operand, unless it is told otherwise. */
+static wg_value *half_of_it(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *h = wg_dense("hidden", wg_step_input(step, "x"), HIDDEN, WG_ACTIVATION_RELU);
+    wg_value *logits = wg_dense("logits", wg_cast(h, WG_BF16), CLASSES, WG_ACTIVATION_NONE);
+    return wg_cross_entropy(wg_cast(logits, WG_F32), wg_step_input(step, "label"), NULL, NULL);
+}
+
+static void parameters_have_one_dtype(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.model = half_of_it;
+    refused(&o, WG_EDTYPE,
+            "wg_trainer: expected parameters of one dtype, got hidden/weight, which is f32, and "
+            "logits/weight, which is bf16 (wg_scope_parameter_dtype sets that of layers) "
+            "(test_trainer_course.c:");
+}
+
 static void numbers_that_are_none_are_traced_to_their_node(void **state)
 {
     (void)state;
@@ -338,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_run_starts_from_the_weights_of_another),
         cmocka_unit_test(what_cannot_be_is_refused_in_words),
         cmocka_unit_test(validation_has_the_parameters_that_are_trained),
+        cmocka_unit_test(parameters_have_one_dtype),
         cmocka_unit_test(numbers_that_are_none_are_traced_to_their_node),
         cmocka_unit_test(a_validation_that_fails_leaves_a_checkpoint),
         cmocka_unit_test(a_validation_that_is_not_finite_is_told_with_its_batch),
