@@ -6,6 +6,7 @@
 #include "wengert/graph/half.h"
 #include "wengert/graph/shape.h"
 
+#include <math.h>
 #include <string.h>
 
 static inline double wgi_get_element(const void *data, wg_dtype dtype, int64_t i)
@@ -56,7 +57,7 @@ static inline bool wgi_can_hold(wg_dtype dtype, double x)
     wgi_put_element(&room, dtype, 0, x);
     double back = wgi_get_element(&room, dtype, 0);
     if (wg_dtype_is_float(dtype))
-        return x - x != 0 || (back - back == 0 && (back != 0 || x == 0)); /* x - x: 0 if finite */
+        return !isfinite(x) || (isfinite(back) && (back != 0 || x == 0));
     return back == x && x < 0x1p63;
 }
 

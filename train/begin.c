@@ -16,11 +16,6 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static bool known_unit(wg_amount a)
-{
-    return a.n >= 0 && (!a.unit || strchr("uet", a.unit));
-}
-
 static bool share(double x)
 {
     return x >= 0 && x < 1;
@@ -121,7 +116,7 @@ static wg_status check_amounts(wg_trainer *t)
     } each[] = {
         {"after", o->after}, {"report", o->report}, {"validate", o->validate}, {"save", o->save}};
     for (int i = 0; i < WG_COUNT(each); i++)
-        if (!known_unit(each[i].amount))
+        if (!wgi_is_amount(each[i].amount))
             return wgi_error_set(&t->error, WG_EINVAL,
                                  "%s: expected an amount of 0 or more in 'u', 'e' or 't', got "
                                  "%" PRId64 " in '%c'",

@@ -277,8 +277,9 @@ static void append_best(char line[MAX_LINE], wg_trainer *t)
         if (m && m->is_best)
             append(line, "; new best %s", name);
         else if (i == 0 && best)
-            append(line, "; %s stalled %" PRId64 " times (best %.4f at update %" PRId64 ")", name,
-                   t->progress.stalled, best->value, best->update);
+            append(line, "; %s stalled %" PRId64 " time%s (best %.4f at update %" PRId64 ")", name,
+                   t->progress.stalled, t->progress.stalled == 1 ? "" : "s", best->value,
+                   best->update);
     }
 }
 

@@ -1,5 +1,7 @@
 /* Facts about a run that its loop and its report share. */
 #include "train/trainer.h"
+#include "graph/flag.h"
+#include "train/stop.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,6 +15,11 @@ int64_t wgi_trainer_groups(const wg_trainer *t)
 int64_t wgi_done_in(const wg_progress *p, char unit)
 {
     return unit == 'e' ? p->cursor.epoch : unit == 't' ? p->weight : p->update;
+}
+
+bool wgi_is_amount(wg_amount a)
+{
+    return a.n >= 0 && (!a.unit || strchr("uet", a.unit));
 }
 
 double wgi_trainer_done(const wg_trainer *t)
@@ -48,4 +55,9 @@ bool wgi_trainer_metric(const wg_trainer *t, size_t i, char name[WG_METRIC_NAME]
     memcpy(name, words, n);
     name[n] = '\0';
     return n > 0;
+}
+
+bool wgi_trainer_is_asked(const wg_trainer *t)
+{
+    return wgi_flag(t->stop) || (t->options.folder && wgi_stop_is_asked(t->options.folder));
 }

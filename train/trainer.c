@@ -1,4 +1,4 @@
-/* The loop: updates, and what is due after them. */
+/* The loop: updates (update.c), and what is due after them. */
 #include "train/trainer.h"
 #include "files/read.h"
 #include "train/checkpoint_files.h"
@@ -39,264 +39,6 @@ static bool finished(const wg_trainer *t)
 static bool stopped(const wg_trainer *t)
 {
     return t->asked || (!t->options.ranks && wgi_flag(t->stop));
-}
-
-/* Whether somebody wants it to end: by *stop, or by a file in the folder. */
-static bool is_asked(const wg_trainer *t)
-{
-    return wgi_flag(t->stop) || (t->options.folder && wgi_stop_is_asked(t->options.folder));
-}
-
-/* ---- an update ------------------------------------------------------------------------------- */
-
-/* Cosine and linear schedules end with the run unless they say otherwise. */
-static double rate_of(const wg_trainer *t, int64_t update)
-{
-    wg_schedule s = t->options.schedule;
-    if (s.updates == 0) {
-        wg_amount after = t->options.after;
-        double per_epoch = (double)wgi_trainer_groups(t);
-        double per_update =
-            t->progress.update ? (double)t->progress.weight / (double)t->progress.update : 1;
-        s.updates = after.unit == 'e'   ? after.n * (int64_t)per_epoch
-                    : after.unit == 't' ? (int64_t)((double)after.n / per_update)
-                                        : after.n;
-    }
-    return wg_schedule_rate(&s, update);
-}
-
-/* The step of the plan that runs batch k of an update: each step draws its own dropout masks. */
-static uint64_t step_of(const wg_trainer *t, int64_t update, int64_t k)
-{
-    return (uint64_t)update * (uint64_t)t->options.accumulate + (uint64_t)k;
-}
-
-/* The batches of an update, [first, first + n) of an epoch.  This rank computes own_n of them, from
- * number `own` on; without any, it takes part in the sums with number 0, which then counts as
- * nothing. */
-typedef struct group {
-    int64_t epoch, first, n, own, own_n;
-    int64_t weight, examples; /* of all of them */
-    double total;             /* the weight */
-    double rate;
-    wgi_group_set resting;
-    bool is_bad; /* a loss of this rank was not finite */
-} group;
-
-/* Of each update every rank has the same part, as far as there are batches. */
-static void take_part(const wg_trainer *t, group *g)
-{
-    const wg_ranks *ranks = t->options.ranks;
-    int64_t rank = ranks ? wg_ranks_rank(ranks) : 0, count = ranks ? wg_ranks_count(ranks) : 1;
-    int64_t part = t->options.accumulate / count, left = g->n - rank * part;
-    g->own = rank * part;
-    g->own_n = left < 0 ? 0 : left < part ? left : part;
-}
-
-/* The next update. */
-static wg_status next_group(wg_trainer *t, group *g, wg_error *error)
-{
-    const wg_cursor *at = &t->progress.cursor;
-    int64_t most = t->options.accumulate, left = t->train.s.batches - at->group * most;
-    wg_status status = WG_OK;
-    *g = (group){.epoch = at->epoch,
-                 .first = at->group * most,
-                 .n = left < most ? left : most,
-                 .rate = rate_of(t, t->progress.update + 1),
-                 .resting = wgi_resting(&t->options, t->progress.update + 1)};
-    take_part(t, g);
-    for (int64_t k = 0; k < g->n && status == WG_OK; k++) {
-        wg_shape *shapes;
-        wg_batch_size size;
-        status = wgi_plans_describe(&t->plans, &t->train.s, g->epoch, g->first + k, &shapes, &size,
-                                    error);
-        g->weight += size.weight;
-        g->examples += size.examples;
-    }
-    g->total = (double)g->weight;
-    return status;
-}
-
-static wg_status fill(wg_trainer *t, const group *g, int64_t k, int kind, wgi_step_plan **p,
-                      wg_batch_size *size, wg_error *error)
-{
-    const wgi_step_batch batch = {.source = &t->train.s,
-                                  .epoch = g->epoch,
-                                  .i = g->first + k,
-                                  .kind = kind,
-                                  .total = g->total,
-                                  .rate = g->rate,
-                                  .vote = !t->options.ranks ? 0
-                                          : g->is_bad       ? NAN
-                                                            : is_asked(t),
-                                  .resting = g->resting};
-    return wgi_plans_fill(&t->plans, &batch, p, size, error);
-}
-
-/* Of the first batches of the group, up to `last`, that this rank computes: *at is the first with a
- * number that is not finite, and the plan's message names the node; NULL if there is none.  No
- * parameter changes, and no rank waits for another. */
-static const char *find_bad_batch(wg_trainer *t, const group *g, int64_t last, int64_t *at)
-{
-    for (int64_t k = g->own; k <= last && k < g->own + g->own_n; k++) {
-        wgi_step_plan *p;
-        wg_batch_size size;
-        /* together with others, no batch is the last: an update would wait for them */
-        int kind = wgi_step_kind(k - g->own, t->options.ranks ? g->own_n + 1 : g->n);
-        if (fill(t, g, k, kind, &p, &size, NULL) == WG_OK &&
-            wg_plan_first_nonfinite(p->plan, step_of(t, t->progress.update + 1, k))) {
-            *at = k;
-            return wg_plan_message(p->plan);
-        }
-    }
-    return NULL;
-}
-
-/* `what` became non-finite in batch k at the latest: a message that names the first node to blame.
- * The parameters are still those before the update. */
-static wg_status blame(wg_trainer *t, const group *g, int64_t k, const char *what)
-{
-    int64_t at = 0;
-    char found[WG_ERROR_TEXT] = "";
-    const char *text = find_bad_batch(t, g, k, &at);
-    if (text)
-        snprintf(found, sizeof found, "; first in batch %" PRId64 " of the update: %s", at + 1,
-                 text);
-    wgi_ranks_first_text(t, found, sizeof found);
-    return wgi_error_set(
-        &t->error, WG_ENONFINITE, "update %" PRId64 ": %s is not finite; training stopped; %s%s",
-        t->progress.update + 1, what,
-        t->saved >= 0 ? "the checkpoints are unchanged" : "nothing was saved yet", found);
-}
-
-/* "the loss of group 0, generator," if that metric is not finite; false if those of all groups are
- * that do not rest */
-static bool find_bad_loss(const wg_trainer *t, const group *g, const wgi_step_plan *p, char *what,
-                          size_t size)
-{
-    for (size_t i = 0; i < t->options.n_groups; i++)
-        for (size_t m = 0; t->options.groups[i].loss && m < p->n_metrics; m++)
-            if (!wgi_group_rests(&t->options, &t->options.groups[i], g->resting) &&
-                strcmp(p->metric[m].metric.name, t->options.groups[i].loss) == 0 &&
-                !isfinite(wgi_place_get(&p->metric[m].place))) {
-                snprintf(what, size, "the loss of group %zu, %s,", i, p->metric[m].metric.name);
-                return true;
-            }
-    return false;
-}
-
-/* The plan of an update has failed, or a loss is not finite. */
-static wg_status fail_batch(wg_trainer *t, const group *g, int64_t k, const wgi_step_plan *p,
-                            wg_status status)
-{
-    char what[80], metric[80];
-    const wgi_place *loss = t->options.ranks ? &p->losses : &p->loss;
-    if (status != WG_OK && status != WG_ENONFINITE)
-        return wgi_error_set(&t->error, status, "update %" PRId64 ": %s", t->progress.update + 1,
-                             wg_plan_message(p->plan));
-    snprintf(what, sizeof what, "the %s", t->task.words.loss);
-    bool lost =
-        !isfinite(wgi_place_get(loss)) || (p->votes.at && !isfinite(wgi_place_get(&p->votes)));
-    bool norm = p->norm.at && !isfinite(wgi_place_get(&p->norm));
-    return blame(t, g, k,
-                 lost                                            ? what
-                 : find_bad_loss(t, g, p, metric, sizeof metric) ? metric
-                 : norm                                          ? "the gradient's norm"
-                        : "a bound of the new parameters and moments");
-}
-
-/* Runs batch k of the group and adds its loss and metrics, times their weight, to *m. */
-static wg_status run_batch(wg_trainer *t, group *g, int64_t k, int kind, wgi_step_plan **p,
-                           wgi_means *m)
-{
-    wg_batch_size size;
-    wg_status status = fill(t, g, k, kind, p, &size, &t->error);
-    if (status != WG_OK)
-        return status;
-    t->is_whole = false;
-    status = wg_plan_run((*p)->plan, step_of(t, t->progress.update + 1, k));
-    char what[80];
-    bool counts = !(kind & WG_STEP_EMPTY);
-    bool lost = counts && (!isfinite(wgi_place_get(&(*p)->loss)) ||
-                           find_bad_loss(t, g, *p, what, sizeof what));
-    if (status == WG_OK && lost)
-        status = WG_ENONFINITE;
-    if (status == WG_ENONFINITE && t->options.ranks && !(kind & WG_STEP_UPDATES)) {
-        g->is_bad = true; /* the others hear of it at the end of the update */
-        return WG_OK;
-    }
-    if (status != WG_OK)
-        return fail_batch(t, g, k, *p, status);
-    bool mean = t->options.scale == WG_LOSS_OF_BATCH;
-    if (counts)
-        wgi_means_add(m, t->task.words.loss, *p, mean ? (double)size.weight : g->total, &size);
-    return WG_OK;
-}
-
-/* The batches of an update that are this rank's; WG_ESTOPPED between two of them leaves the
- * parameters as they were. */
-static wg_status run_own(wg_trainer *t, group *g, wgi_step_plan **p, wgi_means *m)
-{
-    wg_status status = WG_OK;
-    if (g->own_n == 0) {
-        g->own = 0;
-        return run_batch(t, g, 0, WG_STEP_UPDATES | WG_STEP_EMPTY, p, m);
-    }
-    for (int64_t i = 0; i < g->own_n && status == WG_OK; i++) {
-        bool ends = i > 0 && !t->options.ranks && is_asked(t);
-        status = ends ? WG_ESTOPPED : run_batch(t, g, g->own + i, wgi_step_kind(i, g->own_n), p, m);
-    }
-    return status;
-}
-
-/* What fails on one rank alone keeps the others waiting for its part of the sums. */
-static void end_all_ranks(const wg_trainer *t, wg_status status)
-{
-    if (t->options.ranks && status != WG_OK && status != WG_ENONFINITE)
-        wg_ranks_abort(t->options.ranks, t->error.text);
-}
-
-/* All batches of an update. */
-static wg_status run_group(wg_trainer *t, group *g)
-{
-    wgi_means m = {.n = 0};
-    wgi_step_plan *p = NULL;
-    wg_ranks_doing(t->options.ranks, "update %" PRId64, t->progress.update + 1);
-    wg_status status = run_own(t, g, &p, &m);
-    if (status == WG_OK)
-        status = wgi_shards_share(t);
-    end_all_ranks(t, status);
-    if (status != WG_OK)
-        return status;
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a run that has succeeded has a plan */
-    if (p->votes.at)
-        t->asked = wgi_place_get(&p->votes) != 0;
-    wgi_means_merge(&t->span.means, &m);
-    t->span.weight += g->weight;
-    t->progress.examples += g->examples;
-    t->progress.weight += g->weight;
-    t->span.norm = wgi_place_get(&p->norm);
-    t->span.rate = g->rate;
-    return WG_OK;
-}
-
-static wg_status update(wg_trainer *t)
-{
-    group g;
-    wg_status status = next_group(t, &g, &t->error);
-    end_all_ranks(t, status);
-    if (status == WG_OK)
-        status = run_group(t, &g);
-    if (status != WG_OK)
-        return status;
-    wg_cursor *at = &t->progress.cursor;
-    t->is_whole = true;
-    t->progress.update++;
-    if (++at->group == wgi_trainer_groups(t))
-        *at = (wg_cursor){at->epoch + 1, 0};
-    t->progress.seconds = t->seconds_until + wgi_seconds() - t->start;
-    wgi_report_update(t);
-    return WG_OK;
 }
 
 /* ---- validation ------------------------------------------------------------------------------ */
@@ -486,8 +228,8 @@ static wg_status advance(wg_trainer *t)
 {
     const wg_trainer_options *o = &t->options;
     wg_progress before = t->progress;
-    wg_status status = update(t);
-    if (status == WG_OK && !o->ranks && is_asked(t))
+    wg_status status = wgi_trainer_update(t);
+    if (status == WG_OK && !o->ranks && wgi_trainer_is_asked(t))
         t->asked = true;
     if (status == WG_OK && due(o->report, &before, &t->progress)) {
         status = wgi_ranks_add(t, &t->span.means);
@@ -511,21 +253,31 @@ static void note_request(wg_trainer *t)
                     t->options.folder, t->progress.update);
 }
 
-wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
+/* That it ends is no choice of the options' `after`, which everybody knows beforehand. */
+static void note_impatience(wg_trainer *t)
 {
-    if (!t)
-        return WG_EINVAL;
-    wgi_error_clear(&t->error);
+    char name[WG_METRIC_NAME];
+    if (finished(t) && !is_long_enough(t) && wgi_trainer_metric(t, 0, name))
+        wgi_report_note(t, "early stopping: %s has stalled as often as `patience` allows", name);
+}
+
+/* Trains until the run ends or, unless it is 0, that much more is done. */
+static wg_status run_until(wg_trainer *t, wg_amount more, const volatile int *stop)
+{
     t->stop = stop;
     t->run = t->span.start = wgi_seconds();
     t->done_until = wgi_trainer_done(t);
     t->asked = false;
     wg_status status = validate_late(t);
-    if (status == WG_OK && finished(t) && t->resumes)
+    const int64_t before = wgi_done_in(&t->progress, more.unit), update = t->progress.update;
+    if (status == WG_OK && finished(t))
         wgi_report_note(t, "nothing is left to train: %s ended the run, at update %" PRId64,
-                        is_long_enough(t) ? "'after'" : "early stopping", t->progress.update);
-    while (status == WG_OK && !finished(t) && !stopped(t))
+                        is_long_enough(t) ? "'after'" : "early stopping", update);
+    while (status == WG_OK && !finished(t) && !stopped(t) &&
+           (more.n == 0 || wgi_done_in(&t->progress, more.unit) - before < more.n))
         status = advance(t);
+    if (status == WG_OK && t->progress.update > update)
+        note_impatience(t);
     if (status == WG_OK || status == WG_ESTOPPED)
         status = wgi_shards_share_averages(t);
     if (status == WG_OK)
@@ -533,6 +285,27 @@ wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
     note_request(t);
     t->stop = NULL;
     return status;
+}
+
+wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
+{
+    if (!t)
+        return WG_EINVAL;
+    wgi_error_clear(&t->error);
+    return run_until(t, (wg_amount){0, 'u'}, stop);
+}
+
+wg_status wg_trainer_run_for(wg_trainer *t, wg_amount more, const volatile int *stop)
+{
+    if (!t)
+        return WG_EINVAL;
+    wgi_error_clear(&t->error);
+    if (more.n < 1 || !wgi_is_amount(more))
+        return wgi_error_set(&t->error, WG_EINVAL,
+                             "wg_trainer_run_for: expected an amount of 1 or more in 'u', 'e' or "
+                             "'t', got %" PRId64 " in '%c'",
+                             more.n, more.unit ? more.unit : 'u');
+    return run_until(t, more, stop);
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */

@@ -114,12 +114,21 @@ void wgi_ranks_note_binding(wg_trainer *t);
 /* From the options to a trainer that can run; on failure the error is in t->error. */
 wg_status wgi_trainer_begin(wg_trainer *t, const wg_trainer_options *options);
 
+/* ---- update.c -------------------------------------------------------------------------------- */
+
+/* One update, and its report; WG_ESTOPPED between two of its batches. */
+wg_status wgi_trainer_update(wg_trainer *t);
+
 /* ---- state.c --------------------------------------------------------------------------------- */
 
 /* Updates in an epoch. */
 int64_t wgi_trainer_groups(const wg_trainer *t);
 /* How much is done, in the unit of an amount ('e', 'u', 't'); only whole epochs count. */
 int64_t wgi_done_in(const wg_progress *p, char unit);
+/* 0 or more in a unit that there is. */
+bool wgi_is_amount(wg_amount a);
+/* Whether somebody wants the run to end: by *stop, or by a file in the folder. */
+bool wgi_trainer_is_asked(const wg_trainer *t);
 /* The best value of that metric so far; NULL if there is none. */
 wg_best *wgi_best_of(wg_progress *p, const char *metric);
 /* Fraction of options.after that is done, 0 to 1; 0 if the run has no end. */

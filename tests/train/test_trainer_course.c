@@ -56,6 +56,8 @@ static void a_run_that_does_not_improve_ends(void **state)
     wg_trainer *t = trainer_of(&o);
     run(t, NULL);
     assert_int_equal(wg_trainer_updates(t), 8);
+    assert_string_equal(h.note,
+                        "early stopping: accuracy has stalled as often as `patience` allows");
     assert_true(h.kinds[WG_EVENT_VALID] == 4 && h.kinds[WG_EVENT_DISPLAY] == 8 &&
                 h.kinds[WG_EVENT_UPDATE] == 8 && h.kinds[WG_EVENT_SAVED] == 1);
     check_that(strstr(h.valid, "validation: loss ") && strstr(h.valid, ", accuracy ") &&
@@ -195,6 +197,67 @@ static wg_value *two_heads(void *context, const wg_model_step *step)
     const char *head = step->mode == WG_MODE_TRAINING ? "head" : "other";
     wg_value *logits = wg_dense(head, wg_step_input(step, "x"), CLASSES, WG_ACTIVATION_NONE);
     return wg_cross_entropy(logits, wg_step_input(step, "label"), NULL, NULL);
+}
+
+/* In parts, of epochs or updates, a run is what it is in one. */
+static void a_run_in_parts_is_the_run(void **state)
+{
+    (void)state;
+    heard h = {{0}, "", "", ""};
+    wg_trainer_options o = usual();
+    o.after = (wg_amount){3, 'e'};
+    wg_trainer *whole = trainer_of(&o);
+    run(whole, NULL);
+    o.listener = (wg_listener){hear, &h};
+    wg_trainer *t = trainer_of(&o);
+    int64_t of_epoch = wg_trainer_updates(whole) / 3;
+    const struct {
+        wg_amount more;
+        int64_t updates;
+    } parts[] = {{{2, 'u'}, 2},
+                 {{1, 'e'}, of_epoch},
+                 {{1, 0}, of_epoch + 1},
+                 {{COUNT, 't'}, 2 * of_epoch + 1}, /* examples */
+                 {{9, 'e'}, 3 * of_epoch},
+                 {{9, 'e'}, 3 * of_epoch}};
+    for (int i = 0; i < WG_COUNT(parts); i++) {
+        check_that(wg_trainer_run_for(t, parts[i].more, NULL) == WG_OK, "%s",
+                   wg_trainer_message(t));
+        assert_int_equal(wg_trainer_updates(t), parts[i].updates);
+    }
+    assert_string_equal(h.note, "nothing is left to train: 'after' ended the run, at update 21");
+    assert_true(same_store(wg_trainer_store(whole), wg_trainer_store(t), true) > 100);
+    static const wg_amount wrong[] = {{0, 'u'}, {-1, 'e'}, {1, 'x'}};
+    for (int i = 0; i < WG_COUNT(wrong); i++) {
+        assert_int_equal(wg_trainer_run_for(t, wrong[i], NULL), WG_EINVAL);
+        assert_non_null(strstr(wg_trainer_message(t), "expected an amount of 1 or more in 'u', "));
+    }
+    assert_int_equal(wg_trainer_run_for(NULL, wrong[0], NULL), WG_EINVAL);
+    wg_trainer_free(whole);
+    wg_trainer_free(t);
+}
+
+/* As where a model collects its own: each part with examples that it has not seen before. */
+static void examples_may_change_between_parts(void **state)
+{
+    (void)state;
+    float before[COUNT * IN];
+    wg_trainer_options o = usual();
+    o.after.n = 100;
+    wg_trainer *same = trainer_of(&o), *t = trainer_of(&o);
+    for (int part = 0; part < 2; part++) {
+        memcpy(before, xs, sizeof xs);
+        assert_int_equal(wg_trainer_run_for(same, (wg_amount){1, 'e'}, NULL), WG_OK);
+        for (int i = 0; i < COUNT * IN && part == 1; i++)
+            xs[i] = -xs[i];
+        assert_int_equal(wg_trainer_run_for(t, (wg_amount){1, 'e'}, NULL), WG_OK);
+        memcpy(xs, before, sizeof xs);
+        bool equal = memcmp(tensor(same, "logits/weight"), tensor(t, "logits/weight"),
+                            sizeof(float) * CLASSES * HIDDEN) == 0;
+        assert_int_equal(equal, part == 0);
+    }
+    wg_trainer_free(same);
+    wg_trainer_free(t);
 }
 
 /* A layer, a shape and a state of validation that those of training are not: by the context. */
@@ -357,6 +420,8 @@ int main(void)
         cmocka_unit_test(a_run_that_does_not_improve_ends),
         cmocka_unit_test(a_run_starts_from_the_weights_of_another),
         cmocka_unit_test(what_cannot_be_is_refused_in_words),
+        cmocka_unit_test(a_run_in_parts_is_the_run),
+        cmocka_unit_test(examples_may_change_between_parts),
         cmocka_unit_test(validation_has_the_parameters_that_are_trained),
         cmocka_unit_test(parameters_have_one_dtype),
         cmocka_unit_test(numbers_that_are_none_are_traced_to_their_node),

@@ -261,6 +261,12 @@ WG_API void wg_trainer_free(wg_trainer *t);
  * could be none; that update was not applied, and nothing was saved after it; the message names
  * the first node with such a number. */
 WG_API WG_MUST_USE wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop);
+/** The same for so much more: 4 epochs, 100 updates, or less if the run ends before.  Between two
+ * calls the arrays of options.train may be filled with other examples, as many as before, such as
+ * those that the model has collected itself; but not those of a run with a folder, which is resumed
+ * with the data that it started with.  WG_EINVAL: `more` is no such amount. */
+WG_API WG_MUST_USE wg_status wg_trainer_run_for(wg_trainer *t, wg_amount more,
+                                                const volatile int *stop);
 /** The validation of options.validate, at once: the metrics, "loss" first, in metrics[0..n), which
  * belong to the trainer until the next call; `metrics` and `n` may be NULL.  Neither saved nor
  * compared with the best.  WG_EINVAL: there is no validation data. */
