@@ -1,6 +1,7 @@
 /* Jacobians, Hessians and what is made of them, from three transforms: wg_vjp, its transpose
  * wg_jvp, and wg_vmap, which computes many products at once. */
 #include "wengert/autograd/derivatives.h"
+#include "autograd/internal.h"
 #include "graph/call.h"
 #include "wengert/ops/ops.h"
 
@@ -50,9 +51,10 @@ static bool need_floats(wg_graph *g, const char *who, const char *what, wg_value
                         size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!v[i] || wg_graph_of(v[i]) != g)
-            wg_graph_fail(g, WG_EINVAL, NULL, who, "%s[%zu] is %s", what, i,
-                          v[i] ? "of another graph" : "NULL");
+        if (!v[i])
+            wg_graph_fail(g, WG_EINVAL, NULL, who, "%s[%zu] is NULL", what, i);
+        else if (wg_graph_of(v[i]) != g)
+            wgi_refuse_foreign(g, who, what, i, v[i]);
         else if (!wg_dtype_is_float(v[i]->dtype))
             wg_graph_fail(g, WG_EDTYPE, NULL, who, "%s[%zu] is %s, not a float", what, i,
                           wg_dtype_name(v[i]->dtype));
@@ -66,7 +68,7 @@ static bool need_like(wg_graph *g, const char *who, const char *what, wg_value *
     char a[160], b[160];
     for (size_t i = 0; v && i < n; i++)
         if (v[i] && wg_graph_of(v[i]) != g)
-            wg_graph_fail(g, WG_EINVAL, NULL, who, "%s %zu is of another graph", what, i);
+            wgi_refuse_foreign(g, who, what, i, v[i]);
         else if (v[i] &&
                  (v[i]->dtype != x[i]->dtype || !wg_shape_equal(&v[i]->shape, &x[i]->shape)))
             wg_graph_fail(g, WG_ESHAPE, NULL, who, "%s %zu is %s%s, x is %s%s", what, i,

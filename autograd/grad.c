@@ -183,12 +183,19 @@ done:
 
 /* ---- public functions ------------------------------------------------------------------------ */
 
+void wgi_refuse_foreign(wg_graph *g, const char *who, const char *what, size_t i, const wg_value *v)
+{
+    wg_graph_fail(g, WG_EINVAL, NULL, who, "%s[%zu] is of another graph", what, i);
+    wg_graph_fail(v->node->graph, WG_EINVAL, wg_graph_origin(g).at, who,
+                  "%s[%zu] belongs to this graph, others to another one", what, i);
+}
+
 static void check_value(wg_graph *g, const char *what, size_t i, const wg_value *v)
 {
     if (!v)
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_grad", "%s[%zu] is NULL", what, i);
     else if (v->node->graph != g)
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_grad", "%s[%zu] is of another graph", what, i);
+        wgi_refuse_foreign(g, "wg_grad", what, i, v);
     else if (!wg_dtype_is_float(v->dtype))
         wg_graph_fail(g, WG_EDTYPE, NULL, "wg_grad", "%s[%zu] is %s, not a float", what, i,
                       wg_dtype_name(v->dtype));
@@ -198,7 +205,7 @@ static void check_like(wg_graph *g, size_t i, const wg_value *dy, const wg_value
 {
     char a[160], b[160];
     if (dy->node->graph != g)
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_vjp", "cotangent %zu is of another graph", i);
+        wgi_refuse_foreign(g, "wg_vjp", "dy", i, dy);
     else if (dy->dtype != y->dtype || !wg_shape_equal(&dy->shape, &y->shape))
         wg_graph_fail(g, WG_ESHAPE, NULL, "wg_vjp", "cotangent %zu is %s%s, y is %s%s", i,
                       wg_dtype_name(dy->dtype), wg_shape_text(&dy->shape, a, sizeof a),

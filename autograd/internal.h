@@ -33,6 +33,11 @@ static inline bool wgi_path_holds(const wgi_path *p, const wg_value *v)
 /* The first place of v in wrt; n_wrt if it is not wanted. */
 size_t wgi_path_wrt_place(const wgi_path *p, const wg_value *v);
 
+/* what[i], v, is of another graph than g: an error of both, since a program may check either.
+ * (grad.c) */
+void wgi_refuse_foreign(wg_graph *g, const char *who, const char *what, size_t i,
+                        const wg_value *v);
+
 /* A derivative with respect to some wanted value can flow through v. */
 bool wgi_path_reaches(const wgi_path *p, const wg_value *v);
 

@@ -8,6 +8,7 @@
  *
  * Every op has a right answer by 3, an op from outside the library too. */
 #include "wengert/autograd/vmap.h"
+#include "autograd/internal.h"
 #include "autograd/vmap.h"
 #include "graph/grow.h"
 #include "wengert/ops/ops.h"
@@ -201,7 +202,8 @@ static void check_pair(wg_graph *g, size_t i, const wg_value *x, const wg_value 
     if (!x || !xb)
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_vmap", "x[%zu] or its batch is NULL", i);
     else if (x->node->graph != g || xb->node->graph != g)
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_vmap", "x[%zu] or its batch is of another graph", i);
+        wgi_refuse_foreign(g, "wg_vmap", x->node->graph != g ? "x" : "xb", i,
+                           x->node->graph != g ? x : xb);
     else if (x->dtype != xb->dtype)
         wg_graph_fail(g, WG_EDTYPE, NULL, "wg_vmap", "x[%zu] is %s, its batch %s", i,
                       wg_dtype_name(x->dtype), wg_dtype_name(xb->dtype));
@@ -221,9 +223,10 @@ static int64_t check_arguments(wg_graph *g, wg_value *const *y, size_t n_y, wg_v
 {
     int64_t K = 0;
     for (size_t j = 0; j < n_y; j++)
-        if (!y[j] || y[j]->node->graph != g)
-            wg_graph_fail(g, WG_EINVAL, NULL, "wg_vmap", "y[%zu] is %s", j,
-                          y[j] ? "of another graph" : "NULL");
+        if (!y[j])
+            wg_graph_fail(g, WG_EINVAL, NULL, "wg_vmap", "y[%zu] is NULL", j);
+        else if (y[j]->node->graph != g)
+            wgi_refuse_foreign(g, "wg_vmap", "y", j, y[j]);
     for (size_t i = 0; i < n_x; i++) {
         check_pair(g, i, x[i], xb[i], &K);
         for (size_t k = 0; k < i; k++)

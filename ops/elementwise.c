@@ -96,7 +96,9 @@ BINARY_ROW(minimum, "y = min(a, b)", 0, wgi_infer_binary_number, .inplace = 3,
 static wg_value *number_beside(const char *at, const char *builder, wg_value *x, double s)
 {
     char name[160];
-    if (!x || s != s || wgi_can_hold(x->dtype, s))
+    if (s != s && x)
+        return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, builder, "the number is NaN");
+    if (!x || wgi_can_hold(x->dtype, s))
         return (wg_scalar_like)(at, x, s);
     return wg_graph_fail(wg_graph_of(x), WG_EDTYPE, at, builder,
                          "%s is %s, which cannot hold %.10g%s", wg_value_text(x, name, sizeof name),

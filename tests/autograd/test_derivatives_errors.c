@@ -190,7 +190,7 @@ static void tangents_and_points_of_wrong_sizes(void **state)
     wg_value *x, *y, *d, *v;
     wg_graph *g = fresh(&x, &y), *another = wg_graph_new();
     v = wg_input(another, "v", WG_F32, WG_SHAPE(2, 3));
-    expect(g, wg_jvp(&y, 1, &x, &v, 1, &d), WG_EINVAL, "tangent 0 is of another graph");
+    expect(g, wg_jvp(&y, 1, &x, &v, 1, &d), WG_EINVAL, "tangent[0] is of another graph");
     wg_graph_free(another);
     g = fresh(&x, &y);
     v = wg_input(g, "v", WG_F64, WG_SHAPE(2, 3));
