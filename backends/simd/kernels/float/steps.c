@@ -3,6 +3,7 @@
  * alone (elementwise.c), so the bits are the same. */
 #include "backends/simd/kernels/ahead.h"
 #include "backends/simd/kernels/loops.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
 
 #include <string.h>
@@ -67,6 +68,29 @@ static walk walk_to(const wgi_rows *r, int64_t i)
     return w;
 }
 
+/* Whole rows, q of them, along the innermost axis outside of rows. */
+static void spread_rows(const simd_step_operand *o, const void *x, int64_t at, int64_t q, real *to)
+{
+    const int64_t size = o->rows.size, step = o->rows.stride[0][o->rows.rank - 1], n = q * size;
+    if (step == 0) { /* one row again and again: twice as much with each copy */
+        spread(o, x, at, size, to);
+        for (int64_t done = size; done < n; done *= 2)
+            memcpy(to + done, to, (size_t)(done < n - done ? done : n - done) * sizeof *to);
+        return;
+    }
+    for (int64_t i = 0; i < q; i++)
+        spread(o, x, at + i * step, size, to + i * size);
+}
+
+static void next_rows(const wgi_rows *r, wgi_cursor *c, int64_t q)
+{
+    if (q > 1) {
+        c->index[r->rank - 1] += q - 1;
+        c->at[0] += (q - 1) * r->stride[0][r->rank - 1];
+    }
+    wgi_cursor_next(r, c);
+}
+
 /* The next n elements of operand k: where they lie, if that is in one row, else copied. */
 static const real *walk_on(task *t, int k, int64_t n)
 {
@@ -76,11 +100,18 @@ static const real *walk_on(task *t, int k, int64_t n)
     const real *there = (const real *)t->a->in[k] + w->row.at[0] + w->offset;
     const bool lies_there = o->rows.step[0] && !o->is_bool && o->rows.size - w->offset >= n;
     for (int64_t left = n, m; left > 0; left -= m, to += m) {
-        m = o->rows.size - w->offset < left ? o->rows.size - w->offset : left;
-        if (!lies_there)
-            spread(o, t->a->in[k], w->row.at[0] + w->offset * o->rows.step[0], m, to);
-        if ((w->offset += m) == o->rows.size) {
-            wgi_cursor_next(&o->rows, &w->row);
+        int64_t at = w->row.at[0] + w->offset * o->rows.step[0], q = 0;
+        if (w->offset == 0 && o->rows.rank > 0)
+            q = simd_smaller(left / o->rows.size,
+                             o->rows.dim[o->rows.rank - 1] - w->row.index[o->rows.rank - 1]);
+        m = q ? q * o->rows.size : simd_smaller(o->rows.size - w->offset, left);
+        if (q && !lies_there)
+            spread_rows(o, t->a->in[k], at, q, to);
+        else if (!lies_there)
+            spread(o, t->a->in[k], at, m, to);
+        w->offset += q ? 0 : m;
+        if (q || w->offset == o->rows.size) {
+            next_rows(&o->rows, &w->row, q ? q : 1);
             w->offset = 0;
         }
     }
