@@ -21,7 +21,7 @@ static uint32_t next(uint32_t *state, uint32_t below)
 
 /* ---- random graphs --------------------------------------------------------------------------- */
 
-enum { LEAVES = 7, NODES = 90, SHAPES = 8 };
+enum { LEAVES = 7, NODES = 90, SHAPES = 10 };
 
 typedef struct maze {
     wg_graph *g;
@@ -31,10 +31,11 @@ typedef struct maze {
     int n_floats[2], n_bools, n_out, kind; /* of the next node */
 } maze;
 
+/* A row of f32 [4, 1500] has the bytes of all its bools, and so has one of f64 [4, 2, 700].  Of the
+ * last two, many rows are in a strip. */
 static const wg_shape shapes[SHAPES] = {
-    {0, {0}},         {1, {1}},    {2, {3, 5}},    {3, {4, 7, 33}},
-    {2, {300, 41}},   {1, {9001}}, {2, {4, 1500}}, /* a row of f32 has the bytes of all bools, */
-    {3, {4, 2, 700}},                              /* and so has one of f64 */
+    {0, {0}},    {1, {1}},       {2, {3, 5}},      {3, {4, 7, 33}},    {2, {300, 41}},
+    {1, {9001}}, {2, {4, 1500}}, {3, {4, 2, 700}}, {4, {37, 5, 3, 2}}, {3, {90, 70, 7}},
 };
 
 /* The shape itself, one number, or one that is broadcast along some axes. */
