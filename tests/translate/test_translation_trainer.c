@@ -341,8 +341,7 @@ static void a_training_that_does_not_improve_stops(void **state)
     check_that(strstr(l.text[0], ", bleu ") &&
                    strstr(l.text[0], "; new best cross-entropy; new best bleu"),
                "%s", l.text[0]);
-    check_that(strstr(l.text[1], "; cross-entropy stalled 1 time (best ") != NULL, "%s",
-               l.text[1]);
+    check_that(strstr(l.text[1], "; cross-entropy stalled 1 time (best ") != NULL, "%s", l.text[1]);
     check_that(strstr(l.text[3], "stalled 3 times") && strstr(l.text[3], " at update 1)"), "%s",
                l.text[3]);
     wg_trainer *t = trainer_of(&s, NULL); /* it has stopped for good */
