@@ -68,52 +68,60 @@ static walk walk_to(const wgi_rows *r, int64_t i)
     return w;
 }
 
-/* Whole rows, q of them, along the innermost axis outside of rows. */
-static void spread_rows(const simd_step_operand *o, const void *x, int64_t at, int64_t q, real *to)
+/* How many whole rows begin here, of those along the innermost axis outside of rows; `left`
+ * elements are wanted. */
+static int64_t whole_rows(const wgi_rows *r, const walk *w, int64_t left)
 {
-    const int64_t size = o->rows.size, step = o->rows.stride[0][o->rows.rank - 1], n = q * size;
+    int k = r->rank - 1;
+    return k < 0 || w->offset ? 0 : simd_smaller(left / r->size, r->dim[k] - w->row.index[k]);
+}
+
+static void spread_rows(const simd_step_operand *o, const void *x, int64_t at, int64_t rows,
+                        real *to)
+{
+    const int64_t size = o->rows.size, step = o->rows.stride[0][o->rows.rank - 1], n = rows * size;
     if (step == 0) { /* one row again and again: twice as much with each copy */
         spread(o, x, at, size, to);
         for (int64_t done = size; done < n; done *= 2)
-            memcpy(to + done, to, (size_t)(done < n - done ? done : n - done) * sizeof *to);
+            memcpy(to + done, to, (size_t)simd_smaller(done, n - done) * sizeof *to);
         return;
     }
-    for (int64_t i = 0; i < q; i++)
+    for (int64_t i = 0; i < rows; i++)
         spread(o, x, at + i * step, size, to + i * size);
 }
 
-static void next_rows(const wgi_rows *r, wgi_cursor *c, int64_t q)
+/* By so many whole rows, or else by m elements of one. */
+static void advance(walk *w, const wgi_rows *r, int64_t rows, int64_t m)
 {
-    if (q > 1) {
-        c->index[r->rank - 1] += q - 1;
-        c->at[0] += (q - 1) * r->stride[0][r->rank - 1];
+    w->offset += rows ? 0 : m;
+    if (!rows && w->offset < r->size)
+        return;
+    w->offset = 0;
+    if (rows > 1) {
+        w->row.index[r->rank - 1] += rows - 1;
+        w->row.at[0] += (rows - 1) * r->stride[0][r->rank - 1];
     }
-    wgi_cursor_next(r, c);
+    wgi_cursor_next(r, &w->row);
 }
 
 /* The next n elements of operand k: where they lie, if that is in one row, else copied. */
 static const real *walk_on(task *t, int k, int64_t n)
 {
     const simd_step_operand *o = &t->p->operand[k];
+    const void *x = t->a->in[k];
     walk *w = &t->walk[k];
     real *to = t->buffer[k];
-    const real *there = (const real *)t->a->in[k] + w->row.at[0] + w->offset;
+    const real *there = (const real *)x + w->row.at[0] + w->offset;
     const bool lies_there = o->rows.step[0] && !o->is_bool && o->rows.size - w->offset >= n;
     for (int64_t left = n, m; left > 0; left -= m, to += m) {
-        int64_t at = w->row.at[0] + w->offset * o->rows.step[0], q = 0;
-        if (w->offset == 0 && o->rows.rank > 0)
-            q = simd_smaller(left / o->rows.size,
-                             o->rows.dim[o->rows.rank - 1] - w->row.index[o->rows.rank - 1]);
-        m = q ? q * o->rows.size : simd_smaller(o->rows.size - w->offset, left);
-        if (q && !lies_there)
-            spread_rows(o, t->a->in[k], at, q, to);
+        int64_t at = w->row.at[0] + w->offset * o->rows.step[0];
+        int64_t rows = whole_rows(&o->rows, w, left);
+        m = rows ? rows * o->rows.size : simd_smaller(o->rows.size - w->offset, left);
+        if (rows && !lies_there)
+            spread_rows(o, x, at, rows, to);
         else if (!lies_there)
-            spread(o, t->a->in[k], at, m, to);
-        w->offset += q ? 0 : m;
-        if (q || w->offset == o->rows.size) {
-            next_rows(&o->rows, &w->row, q ? q : 1);
-            w->offset = 0;
-        }
+            spread(o, x, at, m, to);
+        advance(w, &o->rows, rows, m);
     }
     return lies_there ? there : t->buffer[k];
 }
