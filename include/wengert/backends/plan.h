@@ -74,8 +74,9 @@ typedef struct wg_plan_options {
 } wg_plan_options;
 
 /** Creates a plan of g.  The plan copies what it needs, so g may be freed before the plan; but
- * wg_plan_data and wg_plan_bind take values of g.  `options` may be NULL.  On failure *out is NULL
- * and wg_graph_message(g) says why; another call, with other options, may succeed. */
+ * wg_plan_data and wg_plan_bind take values of g.  A store or a workspace of the options must
+ * outlive it.  `options` may be NULL.  On failure *out is NULL and wg_graph_message(g) says why;
+ * another call, with other options, may succeed. */
 WG_API WG_MUST_USE wg_status wg_plan_create(wg_plan **out, wg_graph *g,
                                             const wg_plan_options *options);
 /** Frees the plan; NULL is allowed. */
