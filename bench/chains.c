@@ -46,6 +46,14 @@ static wg_value *huber(wg_value *x, wg_value *t)
     return wg_huber(x, t, 1, WG_LOSS_NONE);
 }
 
+/* sum |a_i - b_j| of 256 vectors each, of 16 numbers: short rows, each of them broadcast */
+static wg_value *distances(wg_value *x, wg_value *t)
+{
+    wg_value *a = wg_reshape(wg_slice(x, 0, 0, 4, 1), WG_SHAPE(256, 1, 16));
+    wg_value *b = wg_reshape(wg_slice(t, 0, 0, 4, 1), WG_SHAPE(1, 256, 16));
+    return wg_sum(wg_abs(wg_sub(a, b)), WG_AXES(2), WG_DROP);
+}
+
 static wg_graph *chain_graph(wg_value *(*build)(wg_value *x, wg_value *t))
 {
     wg_graph *g = wg_graph_new();
@@ -64,7 +72,8 @@ bool bench_chains(void)
         const char *name;
         wg_value *(*build)(wg_value *x, wg_value *t);
     } chains[] = {{"Charbonnier", charbonnier}, {"mish", mish},   {"focal", focal},
-                  {"Gaussian", gaussian},       {"ramps", ramps}, {"huber", huber}};
+                  {"Gaussian", gaussian},       {"ramps", ramps}, {"huber", huber},
+                  {"distances", distances}};
     printf("\n%-24s %9s %11s %12s %9s %11s\n%-24s %9s %11s %12s %9s %11s\n", "chains [1024,1024]",
            "together", "one by one", "one by one", "together", "one by one", "loss and gradient",
            "ms", "ms", "/ together", "MiB", "MiB");

@@ -253,7 +253,7 @@ static void note_request(wg_trainer *t)
                     t->options.folder, t->progress.update);
 }
 
-/* That it ends is no choice of the options' `after`, which everybody knows beforehand. */
+/* An end that the options do not tell beforehand. */
 static void note_impatience(wg_trainer *t)
 {
     char name[WG_METRIC_NAME];

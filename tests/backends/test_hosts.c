@@ -5,8 +5,10 @@
 #include "wengert/autograd/grad.h"
 #include "wengert/ops/ops.h"
 
+#include <errno.h>
 #include <math.h>
 #include <omp.h>
+#include <pthread.h>
 
 /* ---- a gradient whose kernel counts on its threads ------------------------------------------- */
 
@@ -48,7 +50,7 @@ static int64_t compare(const char *what, const subject *s, wg_plan *p, const flo
     for (int64_t i = 0; i < wg_value_count(s->dw); i++)
         largest = fmaxf(largest, fabsf(expected[i]));
     for (int64_t i = 0; i < wg_value_count(s->dw); i++)
-        check_that(fabsf(y[i] - expected[i]) <= 1e-5f * largest, "%s: dw[%d] is %g, expected %g",
+        check_that(fabsf(y[i] - expected[i]) <= 2e-6f * largest, "%s: dw[%d] is %g, expected %g",
                    what, (int)i, (double)y[i], (double)expected[i]);
     return wg_value_count(s->dw);
 }
@@ -87,6 +89,38 @@ static void runs_within_a_region(void **state)
     wg_plan_free(reference);
     wg_graph_free(s.g);
     assert_int_equal(compared, 5 * 2 * RUNS * 19 * 35 * 9);
+}
+
+/* Of the library, not of OpenMP, which has its own call. */
+static bool no_threads;
+typedef void *thread_main(void *context);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *how, thread_main *f, void *x);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *how, thread_main *f, void *x);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *how, thread_main *f, void *x)
+{
+    return no_threads ? EAGAIN : __real_pthread_create(thread, how, f, x);
+}
+
+static void a_run_without_a_thread_is_an_error(void **state)
+{
+    (void)state;
+    subject s = convolution();
+    wg_plan *p = filled(&s, &(wg_plan_options){.threads = TEAM});
+    bool in_region = false;
+#pragma omp parallel num_threads(TEAM)
+#pragma omp single
+    in_region = omp_in_parallel();
+    run(p, 0);
+    no_threads = true;
+    wg_status status = run_in_region(p);
+    no_threads = false;
+    bool aside = in_region && wg_plan_statistics(p).threads > 1;
+    assert_int_equal(status, aside ? WG_ENOMEM : WG_OK);
+    assert_string_equal(wg_plan_message(p),
+                        aside ? "no thread for the run, which begins in a parallel region" : "");
+    check_that(run_in_region(p) == WG_OK, "%s", wg_plan_message(p));
+    wg_plan_free(p);
+    wg_graph_free(s.g);
 }
 
 /* Each thread of the program makes and runs plans of its own. */
@@ -179,8 +213,11 @@ static void settings_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_keep_subnormals), cmocka_unit_test(runs_within_a_region),
-        cmocka_unit_test(each_thread_has_a_plan),  cmocka_unit_test(the_number_of_threads_fits),
+        cmocka_unit_test(threads_keep_subnormals),
+        cmocka_unit_test(runs_within_a_region),
+        cmocka_unit_test(a_run_without_a_thread_is_an_error),
+        cmocka_unit_test(each_thread_has_a_plan),
+        cmocka_unit_test(the_number_of_threads_fits),
         cmocka_unit_test(settings_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
