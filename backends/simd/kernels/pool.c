@@ -6,7 +6,9 @@
 
 #include <math.h>
 
-enum { COLUMNS = 256, LANES = 16, NONE = -1 }; /* windows of a row at a time; of a vector */
+enum { COLUMNS = 256, LANES = 8, NONE = -1 }; /* windows of a row at a time; of a vector */
+typedef float numbers __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef uint32_t places __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 /* Windows [first, first + count) of a row: the best so far, and where in the plane. */
 typedef struct windows {
@@ -15,27 +17,62 @@ typedef struct windows {
     int32_t at[COLUMNS + LANES];
 } windows;
 
-/* `n` windows whose tap is at place `at` of the plane, and `stride` further for each.  Whole
- * vectors are compared, so that no choice depends on a branch, which random numbers make slow; what
- * fills the last one up is never better. */
+/* The numbers that are better than the best so far become the best.  No choice depends on a branch,
+ * which random numbers make slow. */
+static inline void take_vector(const numbers *v, int64_t at, int64_t stride, float *best,
+                               int32_t *where)
+{
+    static const places lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    numbers b = *(const numbers *)best;
+    places better = (places)(~(*v <= b) & (b == b));
+    places here = (uint32_t)at + lane * (uint32_t)stride;
+    *(places *)best = ((places)*v & better) | ((places)b & ~better);
+    *(places *)where = (here & better) | (*(const places *)where & ~better);
+}
+
+/* LANES numbers from `x` on; with a stride of 2 by vectors that end where the last number is. */
+static inline void load(numbers *v, const float *x, int64_t stride)
+{
+    *v = *(const numbers *)x;
+    if (stride == 2)
+        *v = __builtin_shufflevector(*v, *(const numbers *)(x + LANES - 1), 0, 2, 4, 6, 9, 11, 13,
+                                     15);
+}
+
+/* `n` windows whose tap is at place `at` of the plane, and `stride` further for each: whole vectors,
+ * of which the last begins early and so takes some numbers twice, which changes nothing. */
+static inline void take_vectors(const float *x, int64_t at, int64_t stride, int64_t n,
+                                float *restrict best, int32_t *restrict where)
+{
+    for (int64_t k = 0; k < n; k += LANES) {
+        int64_t q = k + LANES <= n ? k : n - LANES;
+        numbers v;
+        load(&v, x + at + q * stride, stride);
+        take_vector(&v, at + q * stride, stride, best + q, where + q);
+    }
+}
+
+/* The same for any n and stride: what fills the last vector up is never better. */
+static void take_some(const float *x, int64_t at, int64_t stride, int64_t n, float *restrict best,
+                      int32_t *restrict where)
+{
+    for (int64_t q = 0; q < n; q += LANES) {
+        float value[LANES];
+        for (int64_t l = 0; l < LANES; l++)
+            value[l] = q + l < n ? x[at + (q + l) * stride] : -INFINITY;
+        take_vector((const numbers *)value, at + q * stride, stride, best + q, where + q);
+    }
+}
+
 static void take(const float *x, int64_t at, int64_t stride, int64_t n, float *restrict best,
                  int32_t *restrict where)
 {
-    float value[COLUMNS + LANES];
-    for (int64_t q = 0; q < n; q++)
-        value[q] = x[at + q * stride];
-    for (int64_t q = n; q % LANES; q++)
-        value[q] = -INFINITY;
-    for (int64_t q = 0; q < n; q += LANES) {
-        const uint32_t first = (uint32_t)(at + q * stride), step = (uint32_t)stride;
-#pragma omp simd
-        for (uint32_t l = 0; l < LANES; l++) {
-            float v = value[q + l], b = best[q + l];
-            bool better = !(v <= b) & (b == b);
-            best[q + l] = better ? v : b;
-            where[q + l] = better ? (int32_t)(first + l * step) : where[q + l];
-        }
-    }
+    if (n >= LANES && stride == 1)
+        take_vectors(x, at, 1, n, best, where);
+    else if (n >= LANES && stride == 2)
+        take_vectors(x, at, 2, n, best, where);
+    else
+        take_some(x, at, stride, n, best, where);
 }
 
 /* One tap, in all windows of the row in which it lies within the plane. */
@@ -81,12 +118,17 @@ static void max_row(const void *args, int64_t row)
     for (of.first = 0; of.first < a->w.count; of.first += COLUMNS) {
         of.count = simd_smaller(COLUMNS, a->w.count - of.first);
         run_windows(a, x, row % a->h.count, &of);
-        int64_t to = row * a->w.count + of.first;
+        float *y = a->y + row * a->w.count + of.first;
+        int64_t *index = a->index + row * a->w.count + of.first;
+        memcpy(y, of.best, (size_t)of.count * sizeof *y);
+        int32_t none = 0;
         for (int64_t q = 0; q < of.count; q++) {
-            a->y[to + q] = of.best[q];
-            a->index[to + q] =
-                of.at[q] != NONE ? of.at[q] : first_place(a, row % a->h.count, of.first + q);
+            index[q] = of.at[q];
+            none |= of.at[q] == NONE;
         }
+        for (int64_t q = 0; none && q < of.count; q++)
+            if (of.at[q] == NONE)
+                index[q] = first_place(a, row % a->h.count, of.first + q);
     }
 }
 
