@@ -125,7 +125,8 @@ function(wg_report_parts)
 endfunction()
 
 # wg_library(name sources... OBJECTS targets...): the targets `name` (static) and `name_shared`, made of the same objects:
-# those of the sources and of the object libraries `targets`.
+# those of the sources and of the object libraries `targets`.  With WG_SHARED_TESTS also `name_internals`, a shared library
+# whose every symbol tests can call.
 function(wg_library name)
   cmake_parse_arguments(PARSE_ARGV 1 wg "" "" OBJECTS)
   add_library(${name}_objects OBJECT ${wg_UNPARSED_ARGUMENTS})
@@ -141,7 +142,13 @@ function(wg_library name)
     VERSION ${PROJECT_VERSION} SOVERSION ${WG_SOVERSION})
   target_link_options(${name}_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/wengert.map)
   set_property(TARGET ${name}_shared APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/wengert.map)
-  foreach(target ${name} ${name}_shared)
+  set(targets ${name} ${name}_shared)
+  if(WG_SHARED_TESTS)
+    add_library(${name}_internals SHARED ${objects})
+    target_link_libraries(${name}_internals PRIVATE $<TARGET_PROPERTY:${name}_shared,LINK_LIBRARIES>)
+    list(APPEND targets ${name}_internals)
+  endif()
+  foreach(target ${targets})
     target_compile_features(${target} PUBLIC c_std_11)
     target_include_directories(${target} PUBLIC
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
