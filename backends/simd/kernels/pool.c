@@ -39,7 +39,7 @@ static inline void load(numbers *v, const float *x, int64_t stride)
                                      15);
 }
 
-/* `n` windows whose tap is at place `at` of the plane, and `stride` further for each: whole vectors,
+/* `n` windows whose tap is at place `at` of the plane and `stride` further for each: whole vectors,
  * of which the last begins early.  What it takes twice is not better the second time. */
 static inline void take_vectors(const float *x, int64_t at, int64_t stride, int64_t n,
                                 float *restrict best, int32_t *restrict where)
