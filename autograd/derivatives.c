@@ -13,17 +13,25 @@ typedef struct entry {
     const char *caller;
 } entry;
 
-/* What every function here does first: the graph of its values, or NULL if there is nothing to work
- * on; new nodes belong to `at`, and messages name `who`. */
-static wg_graph *begin(const char *at, const char *who, wg_value *v, entry *before)
+/* The graph of y[0..n_y) and x[0..n_x), of which any may be NULL. */
+static wg_graph *graph_of(wg_value *const *y, size_t n_y, wg_value *const *x, size_t n_x)
 {
-    wg_graph *g = wg_graph_of(v);
+    wg_graph *g = NULL;
+    for (size_t i = 0; !g && i < n_y + n_x; i++)
+        g = wg_graph_of(i < n_y ? y[i] : x[i - n_y]);
+    return g;
+}
+
+/* What every function here does first: false if there is nothing to work on; new nodes belong to
+ * `at`, and messages name `who`. */
+static bool begin(const char *at, const char *who, wg_graph *g, entry *before)
+{
     if (!g || wg_graph_status(g) != WG_OK)
-        return NULL;
+        return false;
     *before = (entry){wg_graph_origin(g), wgi_graph_enter(g, who)};
     const wg_origin *o = &before->origin;
     wg_graph_set_origin(g, (wg_origin){o->scope, o->at ? o->at : at, WG_BACKWARD});
-    return g;
+    return true;
 }
 
 static wg_status end(wg_graph *g, const entry *before)
@@ -33,9 +41,8 @@ static wg_status end(wg_graph *g, const entry *before)
     return wg_graph_status(g);
 }
 
-static wg_status refuse(const wg_value *v)
+static wg_status refuse(const wg_graph *g)
 {
-    wg_graph *g = wg_graph_of(v);
     return g && wg_graph_status(g) != WG_OK ? wg_graph_status(g) : WG_EINVAL;
 }
 
@@ -71,16 +78,19 @@ static bool need_like(wg_graph *g, const char *who, const char *what, wg_value *
             wgi_refuse_foreign(g, who, what, i, v[i]);
         else if (v[i] &&
                  (v[i]->dtype != x[i]->dtype || !wg_shape_equal(&v[i]->shape, &x[i]->shape)))
-            wg_graph_fail(g, WG_ESHAPE, NULL, who, "%s %zu is %s%s, x is %s%s", what, i,
-                          wg_dtype_name(v[i]->dtype), wg_shape_text(&v[i]->shape, a, sizeof a),
-                          wg_dtype_name(x[i]->dtype), wg_shape_text(&x[i]->shape, b, sizeof b));
+            wg_graph_fail(g, v[i]->dtype != x[i]->dtype ? WG_EDTYPE : WG_ESHAPE, NULL, who,
+                          "%s %zu is %s%s, x is %s%s", what, i, wg_dtype_name(v[i]->dtype),
+                          wg_shape_text(&v[i]->shape, a, sizeof a), wg_dtype_name(x[i]->dtype),
+                          wg_shape_text(&x[i]->shape, b, sizeof b));
     return wg_graph_status(g) == WG_OK;
 }
 
 static bool need_scalar(wg_graph *g, const char *who, const wg_value *L)
 {
     char text[160];
-    if (wg_value_count(L) != 1)
+    if (!L)
+        wg_graph_fail(g, WG_EINVAL, NULL, who, "L is NULL");
+    else if (wg_value_count(L) != 1)
         wg_graph_fail(g, WG_ESHAPE, NULL, who, "L is %s, must be a scalar",
                       wg_shape_text(&L->shape, text, sizeof text));
     return wg_graph_status(g) == WG_OK;
@@ -120,9 +130,9 @@ wg_status(wg_jvp)(const char *at, wg_value *const *y, size_t n_y, wg_value *cons
     if (!n_y || !y || !dy || (n_x && !x))
         return WG_EINVAL;
     entry before;
-    wg_graph *g = begin(at, "wg_jvp", y[0], &before);
-    if (!g)
-        return refuse(y[0]);
+    wg_graph *g = graph_of(y, n_y, x, n_x);
+    if (!begin(at, "wg_jvp", g, &before))
+        return refuse(g);
     if (need_floats(g, "wg_jvp", "y", y, n_y) && need_floats(g, "wg_jvp", "x", x, n_x))
         transpose_twice(g, y, n_y, x, t, n_x, dy);
     return end(g, &before);
@@ -248,9 +258,9 @@ wg_status(wg_jacobian)(const char *at, wg_value *y, wg_value *const *x, size_t n
         J[i] = NULL;
     if (n_x && (!x || !J))
         return WG_EINVAL;
-    wg_graph *g = begin(at, "wg_jacobian", y, &before);
-    if (!g)
-        return refuse(y);
+    wg_graph *g = graph_of(&y, 1, x, n_x);
+    if (!begin(at, "wg_jacobian", g, &before))
+        return refuse(g);
     wg_jacobian_options o = options ? *options : (wg_jacobian_options){0};
     if (are_legal(g, "wg_jacobian", &o) && need_floats(g, "wg_jacobian", "y", &y, 1) &&
         need_floats(g, "wg_jacobian", "x", x, n_x) && room_for_axes(g, "wg_jacobian", y, x, n_x))
@@ -277,10 +287,10 @@ wg_status(wg_hvp)(const char *at, wg_value *L, wg_value *const *x, wg_value *con
         hv[i] = NULL;
     if (n_x && (!x || !hv))
         return WG_EINVAL;
-    wg_graph *g = begin(at, "wg_hvp", L, &before);
-    if (!g)
-        return refuse(L);
-    if (need_floats(g, "wg_hvp", "x", x, n_x) && need_scalar(g, "wg_hvp", L) &&
+    wg_graph *g = graph_of(&L, 1, x, n_x);
+    if (!begin(at, "wg_hvp", g, &before))
+        return refuse(g);
+    if (need_scalar(g, "wg_hvp", L) && need_floats(g, "wg_hvp", "x", x, n_x) &&
         need_like(g, "wg_hvp", "v", v, x, n_x))
         hessian_product(g, L, x, v, n_x, hv);
     return end(g, &before);
@@ -306,12 +316,12 @@ wg_status(wg_hessian)(const char *at, wg_value *L, wg_value *const *x, size_t n_
         H[i] = NULL;
     if (n_x && (!x || !H))
         return WG_EINVAL;
-    wg_graph *g = begin(at, "wg_hessian", L, &before);
-    if (!g)
-        return refuse(L);
+    wg_graph *g = graph_of(&L, 1, x, n_x);
+    if (!begin(at, "wg_hessian", g, &before))
+        return refuse(g);
     wg_jacobian_options o = options ? *options : (wg_jacobian_options){0};
-    if (are_legal(g, "wg_hessian", &o) && need_floats(g, "wg_hessian", "x", x, n_x) &&
-        need_scalar(g, "wg_hessian", L))
+    if (are_legal(g, "wg_hessian", &o) && need_scalar(g, "wg_hessian", L) &&
+        need_floats(g, "wg_hessian", "x", x, n_x))
         hessian(g, L, x, n_x, o.chunk, H);
     return end(g, &before);
 }
@@ -344,8 +354,8 @@ wg_value *(wg_laplacian)(const char *at, wg_value *u, wg_value *x)
 {
     entry before;
     char a[160], b[160];
-    wg_graph *g = begin(at, "wg_laplacian", u, &before);
-    if (!g)
+    wg_graph *g = graph_of(&u, 1, &x, 1);
+    if (!begin(at, "wg_laplacian", g, &before))
         return NULL;
     wg_value *y = NULL;
     if (need_floats(g, "wg_laplacian", "u", &u, 1) && need_floats(g, "wg_laplacian", "x", &x, 1)) {
@@ -372,10 +382,10 @@ wg_status(wg_per_sample_grad)(const char *at, wg_value *L, wg_value *const *x, w
         dw[j] = NULL;
     if (!n_x || !x || !xb || (n_w && (!w || !dw)))
         return WG_EINVAL;
-    wg_graph *g = begin(at, "wg_per_sample_grad", L, &before);
-    if (!g)
-        return refuse(L);
     static const char who[] = "wg_per_sample_grad";
+    wg_graph *g = graph_of(&L, 1, x, n_x);
+    if (!begin(at, who, g, &before))
+        return refuse(g);
     wg_value **one = calloc(n_w + 1, sizeof *one);
     if (!no_memory(g, one, who) && need_scalar(g, who, L) && need_floats(g, who, "w", w, n_w) &&
         wg_grad(L, w, n_w, one) == WG_OK)

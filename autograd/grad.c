@@ -207,9 +207,10 @@ static void check_like(wg_graph *g, size_t i, const wg_value *dy, const wg_value
     if (dy->node->graph != g)
         wgi_refuse_foreign(g, "wg_vjp", "dy", i, dy);
     else if (dy->dtype != y->dtype || !wg_shape_equal(&dy->shape, &y->shape))
-        wg_graph_fail(g, WG_ESHAPE, NULL, "wg_vjp", "cotangent %zu is %s%s, y is %s%s", i,
-                      wg_dtype_name(dy->dtype), wg_shape_text(&dy->shape, a, sizeof a),
-                      wg_dtype_name(y->dtype), wg_shape_text(&y->shape, b, sizeof b));
+        wg_graph_fail(g, dy->dtype != y->dtype ? WG_EDTYPE : WG_ESHAPE, NULL, "wg_vjp",
+                      "cotangent %zu is %s%s, y is %s%s", i, wg_dtype_name(dy->dtype),
+                      wg_shape_text(&dy->shape, a, sizeof a), wg_dtype_name(y->dtype),
+                      wg_shape_text(&y->shape, b, sizeof b));
 }
 
 static wg_status check_arguments(wg_graph *g, wg_value *const *y, wg_value *const *dy, size_t n_y,

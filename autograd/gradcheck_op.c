@@ -92,15 +92,17 @@ static wg_status check_zeros(wgi_trial *t)
     return wgi_graph_error(t, status);
 }
 
+/* All float results, whose number is put into *results, or `only` one of them. */
 static wg_status check_sample(wgi_trial *t, const char *at, const wg_op *op,
-                              const wg_sample *sample, int only)
+                              const wg_sample *sample, int only, int *results)
 {
     wgi_set_differences(t, t->options->differences == WG_DIFFERENCES_DEFAULT     ? op->smoothness
                            : t->options->differences == WG_DIFFERENCES_TWO_POINT ? WG_KINKED
                                                                                  : WG_SMOOTH);
     t->max = SIZE_MAX / 2;
     wg_status status = open_sample(t, at, op, sample);
-    if (status == WG_OK && only >= 0 && only < (int)t->n_y) {
+    *results = (int)t->n_y;
+    if (status == WG_OK && only >= 0) {
         t->y[0] = t->y[only];
         t->n_y = 1;
     }
@@ -121,13 +123,14 @@ wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
     }
     char at[120]; /* outlives the graphs */
     snprintf(at, sizeof at, "sample '%s'", status == WG_OK && sample->name ? sample->name : "only");
-    size_t results = 1;
-    for (int only = -1; status == WG_OK && only < (int)results && !r->failed; only++) {
-        /* -1: all results together; then each alone */
+    int end = 0; /* of the passes: -1 for all results together, then one for each alone */
+    for (int only = -1; status == WG_OK && !r->failed && only < end; only++) {
+        int results;
         wgi_trial t = {.random = options->seed, .options = options, .report = r};
-        status = check_sample(&t, at, op, sample, only);
-        if (only < 0)
-            results = t.n_y > 1 ? t.n_y : 0;
+        *r->message = '\0'; /* nothing is known of this pass */
+        r->verdict = WG_GRADCHECK_NONE;
+        status = check_sample(&t, at, op, sample, only, &results);
+        end = results > 1 ? results : 0;
         if (status == WG_OK)
             status = wgi_verdict(&t);
         wgi_trial_close(&t);

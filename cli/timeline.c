@@ -3,6 +3,7 @@
 #include "cli/gnuplot.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_SCOPES = 12, COLUMNS = 800 };
 
@@ -45,6 +46,20 @@ static bool fill(stack *s, const wg_timeline *t)
     return ok;
 }
 
+/* The name, or the end of a long one, which would leave no room for the picture. */
+static const char *label_of(const char *name, char *room, size_t size)
+{
+    static const char dots[] = "...";
+    size_t length = strlen(name), most = size - sizeof dots;
+    if (length <= most)
+        return *name ? name : "no scope";
+    name += length - most;
+    while (((unsigned char)*name & 0xc0) == 0x80) /* within a letter of UTF-8 */
+        name++;
+    snprintf(room, size, "%s%s", dots, name);
+    return room;
+}
+
 static void write_script(const stack *s, const wg_timeline *t, const char *title, FILE *f)
 {
     static const char *const colour[] = {"#1f78b4", "#33a02c", "#e31a1c", "#ff7f00",
@@ -66,10 +81,10 @@ static void write_script(const stack *s, const wg_timeline *t, const char *title
             "graph 1 nohead lc rgb '#444444' dt 2 front\nplot ",
             s->steps, wg_timeline_peak(t), wg_timeline_peak(t));
     for (size_t g = s->groups; g-- > 0;) {
-        const char *name = wg_timeline_group_at(t, g).name;
+        char room[44];
         fprintf(f, "$memory using 1:%zu with filledcurves x1 lc rgb '%s' title ", g + 2,
                 colour[g % WG_COUNT(colour)]);
-        gnuplot_text(f, *name ? name : "no scope");
+        gnuplot_text(f, label_of(wg_timeline_group_at(t, g).name, room, sizeof room));
         fputs(g ? ", " : "\n", f);
     }
 }

@@ -129,7 +129,7 @@ static const wg_sample atan2_samples[] = {
 /* da = dy b / (a^2 + b^2),  db = -dy a / (a^2 + b^2).
  * Both are divided by m = max(|a|, |b|) first, so that no square overflows or vanishes: with u = a
  * / m and v = b / m, da = dy v / (m (u^2 + v^2)).  That holds for any m, so m counts as a constant.
- * At the origin m and u^2 + v^2 stand as 1, and both derivatives are 0. */
+ * At the origin m and u^2 + v^2 stand as 1 and dy as 0, so that derivatives of any order are 0. */
 static void grad_atan2(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     wg_value *a = n->in[0], *b = n->in[1], *one = wg_scalar_like(a, 1);
@@ -137,7 +137,8 @@ static void grad_atan2(wg_node *n, wg_value *const *dy, wg_value **dx)
     wg_value *origin = wg_equal(size, wg_scalar_like(a, 0)), *m = wg_where(origin, one, size);
     wg_value *u = wg_div(a, m), *v = wg_div(b, m);
     wg_value *squares = wg_where(origin, one, wg_add(wg_square(u), wg_square(v)));
-    wg_value *scaled = wg_div(wg_div(dy[0], squares), m);
+    wg_value *d = wg_where(origin, wg_scalar_like(a, 0), dy[0]);
+    wg_value *scaled = wg_div(wg_div(d, squares), m);
     dx[0] = wg_mul(scaled, v);
     dx[1] = wg_neg(wg_mul(scaled, u));
 }

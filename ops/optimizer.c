@@ -177,13 +177,14 @@ static bool infer_global_norm(wg_node *n)
     return wg_set_result(n, 0, n->in[0]->dtype, WG_SCALAR);
 }
 
-/* dg = dy (g / norm), and 0 where all are 0; dy / norm could overflow */
+/* dg = dy (g / norm), and where all are 0 the constant 0; dy / norm could overflow */
 static void grad_global_norm(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     wg_value *norm = n->out[0], *is_zero = wg_equal(norm, wg_scalar_like(norm, 0));
     wg_value *divisor = wg_add(norm, wg_cast(is_zero, norm->dtype));
+    wg_value *d = wg_where(is_zero, wg_scalar_like(norm, 0), dy[0]);
     for (int i = 0; i < n->n_in; i++)
-        dx[i] = wg_mul(wg_div(n->in[i], divisor), dy[0]);
+        dx[i] = wg_mul(wg_div(n->in[i], divisor), d);
 }
 
 static void expand_global_norm(wg_node *n, wg_value **y)

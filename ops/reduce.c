@@ -332,7 +332,8 @@ static wg_value *not_0(wg_value *v)
     return wg_where(wg_equal(v, wg_scalar_like(v, 0)), wg_scalar_like(v, 1), v);
 }
 
-/* dx = dy sign(x) (|x| / y)^(p - 1);  p infinite: the largest |x| share dy */
+/* dx = dy sign(x) (|x| / y)^(p - 1);  p infinite: the largest |x| share dy.  Where y is 0, so are
+ * all derivatives: of any order, since none of them then depends on x. */
 static void grad_norm(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_vector_norm_attrs *a = n->attrs;
@@ -341,7 +342,8 @@ static void grad_norm(wg_node *n, wg_value *const *dy, wg_value **dx)
     if (a->p == 1) {
         dx[0] = wg_mul(d, wg_sign(x));
     } else if (a->p == 2) {
-        dx[0] = wg_mul(x, wg_div(d, not_0(y)));
+        wg_value *zero = wg_scalar_like(y, 0), *slope = wg_div(d, not_0(y));
+        dx[0] = wg_mul(x, wg_where(wg_equal(y, zero), zero, slope));
     } else if (isinf(a->p)) {
         wg_value *is_y = wg_equal(wg_abs(x), y);
         wg_value *ties = wg_sum(wg_cast(is_y, x->dtype), a->axes, WG_KEEP);

@@ -5,8 +5,9 @@
  * question is exact: which values of this list of steps.  The answer is a longer list, of which a
  * graph is made, and the passes from values on are run on that graph once more, in a fork of the
  * planner.  The simulation knows sums of bytes, the layout also has gaps: where it exceeds the
- * budget by them, the simulation gets a third of the excess less, and once more: gaps change with
- * the sequence, and less memory costs operations.
+ * budget by them, the simulation gets less, in steps that grow, until the layout fits; then the
+ * cheapest sequence is looked for between the two.  Less memory costs operations, and a layout may
+ * exceed the budget by a few bytes at one sequence and by none at the next.
  *
  * A copy of a node has its op, attributes and operands, so it computes the same bits; a random op
  * has its key among them. */
@@ -19,15 +20,20 @@
 
 enum { MOST_TRIES = 8, SHOWN = 4 };
 
+static size_t plus(size_t a, size_t b)
+{
+    return a + b < a ? SIZE_MAX : a + b;
+}
+
 /* What counts in the limit beside the buffer. */
 static size_t fixed_bytes(const wgi_planner *p)
 {
-    return p->options.memory_elsewhere + p->layout.leaf_bytes;
+    return plus(p->options.memory_elsewhere, p->layout.leaf_bytes);
 }
 
 static size_t bytes_of(const wgi_planner *p)
 {
-    return fixed_bytes(p) + p->layout.buffer_bytes;
+    return plus(fixed_bytes(p), p->layout.buffer_bytes);
 }
 
 /* The passes that describe the last graph. */
@@ -45,31 +51,34 @@ static bool plan_sequence(wgi_planner *fork, const wgi_planner *p, const wgi_ste
     return wgi_sequence_graph(fork, p, s, q) && describe(fork);
 }
 
-/* The fork takes the place of p if it fits; if it does not, it is gone. */
-static bool accept(wgi_planner *p, wgi_planner *fork)
+/* The fork takes the place of p. */
+static void adopt(wgi_planner *p, wgi_planner *fork)
 {
-    bool fits = bytes_of(fork) <= p->options.memory;
-    wgi_planner *gone = fits ? p : fork, kept = fits ? *fork : *p;
-    wgi_planner_leave(gone);
+    wgi_planner kept = *fork;
+    wgi_planner_leave(p);
     *p = kept;
-    return fits;
 }
 
 /* ---- the message ----------------------------------------------------------------------------- */
 
-/* Reports the smallest limit that would do: the memory of the fork. */
+/* Reports the smallest limit that would do: the memory of p, which recomputes nothing, or that of
+ * `least`, which may be p itself. */
 static bool fail_too_small(wgi_planner *p, const wgi_planner *least)
 {
     char text[512];
     wg_error e = {0};
+    bool again = bytes_of(least) < bytes_of(p);
+    least = again ? least : p;
     const wgi_layout *l = &least->layout;
     size_t n = 0;
     wgi_occupant *live = wgi_occupants_at_peak(&least->program, l, &n);
     wgi_error_set(&e, WG_ENOMEM,
-                  "a memory of %zu bytes is too small: with recomputation %zu are enough, %zu of "
-                  "them for parameters, states, inputs and constants and %zu for other values and "
-                  "the gaps between them",
-                  p->options.memory, bytes_of(least), l->leaf_bytes, l->buffer_bytes);
+                  "a memory of %zu byte%s is too small: %s%zu are enough, %zu of them for "
+                  "parameters, states, inputs and constants and %zu for other values and the gaps "
+                  "between them",
+                  p->options.memory, p->options.memory == 1 ? "" : "s",
+                  again ? "with recomputation " : "", bytes_of(least), l->leaf_bytes,
+                  l->buffer_bytes);
     if (p->options.memory_elsewhere)
         wgi_error_add(&e, ", and %zu elsewhere", p->options.memory_elsewhere);
     for (size_t i = 0; i < n && i < SHOWN; i++)
@@ -91,6 +100,8 @@ static bool shrink_most(wgi_planner *p, const wgi_steps *s)
     wgi_planner least;
     wgi_sequence q;
     size_t bytes;
+    if (s->n_steps == 0)
+        return fail_too_small(p, p);
     if (wgi_recompute_least(s, &bytes, &q) != WGI_FITS) {
         wgi_sequence_free(&q);
         return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
@@ -100,35 +111,78 @@ static bool shrink_most(wgi_planner *p, const wgi_steps *s)
     if (ok && bytes_of(&least) > p->options.memory)
         ok = fail_too_small(p, &least);
     if (ok)
-        return accept(p, &least);
-    wgi_planner_leave(&least);
-    return false;
+        adopt(p, &least);
+    else
+        wgi_planner_leave(&least);
+    return ok;
+}
+
+/* Where the search for a sequence is whose layout fits. */
+typedef struct hunt {
+    size_t low, high; /* a target of which a layout fits or that is too small, one that is too
+                           large; targets are bytes for the simulation */
+    size_t excess;    /* of the last layout */
+    double cost;      /* of the best sequence */
+    wgi_planner best; /* its plan */
+    bool found;       /* there is one */
+} hunt;
+
+/* Plans the cheapest sequence in `target` bytes and keeps it if it is the best.  false after an
+ * error. */
+static bool try_target(hunt *h, wgi_planner *p, const wgi_steps *s, size_t target)
+{
+    wgi_planner fork;
+    wgi_sequence q;
+    wgi_outcome outcome = wgi_recompute_search(s, target, &q);
+    if (outcome != WGI_FITS) {
+        h->low = target;
+        return outcome == WGI_TOO_LARGE || wgi_planner_fail(p, WG_ENOMEM, "out of memory");
+    }
+    bool ok = plan_sequence(&fork, p, s, &q), fits = ok && bytes_of(&fork) <= p->options.memory,
+         better = fits && (!h->found || q.cost < h->cost);
+    h->excess = ok && !fits ? bytes_of(&fork) - p->options.memory : 0;
+    *(fits ? &h->low : &h->high) = target;
+    if (better && h->found)
+        adopt(&h->best, &fork);
+    else if (better)
+        h->best = fork;
+    else
+        wgi_planner_leave(&fork);
+    h->cost = better ? q.cost : h->cost;
+    h->found |= better;
+    wgi_sequence_free(&q);
+    return ok;
+}
+
+/* The next target: a little less than was too large, then much less, then between. */
+static size_t next_target(const hunt *h, int tries)
+{
+    size_t third = wgi_round_up(h->excess / 3), part = h->high >> (MOST_TRIES - tries),
+           less = tries < 2 || third > part ? third : part;
+    if (h->low)
+        return h->low + (h->high - h->low) / 2;
+    return less < h->high ? h->high - less : 0;
 }
 
 /* *fits: whether p fits now.  false after an error. */
 static bool shrink(wgi_planner *p, const wgi_steps *s, bool *fits)
 {
-    size_t leaves = fixed_bytes(p), memory = p->options.memory;
-    size_t target = memory > leaves ? memory - leaves : 0;
-    *fits = false;
-    for (int i = 0; i < MOST_TRIES && target && !*fits; i++) {
-        wgi_planner fork;
-        wgi_sequence q;
-        wgi_outcome outcome = wgi_recompute_search(s, target, &q);
-        if (outcome != WGI_FITS)
-            return outcome == WGI_TOO_LARGE || wgi_planner_fail(p, WG_ENOMEM, "out of memory");
-        bool ok = plan_sequence(&fork, p, s, &q);
-        wgi_sequence_free(&q);
-        if (!ok) {
-            wgi_planner_leave(&fork);
-            return false;
-        }
-        size_t excess = bytes_of(&fork) > memory ? bytes_of(&fork) - memory : 0;
-        *fits = accept(p, &fork);
-        size_t less = i + 2 < MOST_TRIES ? wgi_round_up(excess / 3) : excess;
-        target = less < target ? target - less : 0;
+    size_t leaves = fixed_bytes(p), memory = p->options.memory,
+           target = memory > leaves ? memory - leaves : 0;
+    hunt h = {.high = target};
+    bool ok = true;
+    for (int i = 0; ok && i < MOST_TRIES && target > h.low; i++) {
+        ok = try_target(&h, p, s, target);
+        if (h.low == memory - leaves || (h.found && h.high - h.low < memory / 64))
+            break;
+        target = next_target(&h, i + 1);
     }
-    return true;
+    *fits = ok && h.found;
+    if (*fits)
+        adopt(p, &h.best);
+    else if (h.found)
+        wgi_planner_leave(&h.best);
+    return ok;
 }
 
 bool wgi_pass_budget(wgi_planner *p)

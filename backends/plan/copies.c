@@ -13,13 +13,19 @@ bool wgi_copies_begin(wgi_copies *c, const wg_graph *from, const uint32_t *root,
     return c->to && c->map;
 }
 
+static wg_phase later(wg_phase a, wg_phase b)
+{
+    return a > b ? a : b;
+}
+
 static bool is_mere_view(const wgi_copies *c, const wg_node *n)
 {
     return wgi_is_view(n) && !(c->folded && c->folded[n->id]);
 }
 
 /* A view over the last copy of its operand.  Other operands, the tokens of a barrier, only order
- * nodes; of one that was not copied the root will do. */
+ * nodes: of one that was not copied the root will do, and where the order of the copies puts the
+ * token after the barrier, operand 0 takes its place. */
 static bool copy_view(wgi_copies *c, const wg_value *v)
 {
     const wg_node *n = v->node;
@@ -32,11 +38,14 @@ static bool copy_view(wgi_copies *c, const wg_value *v)
         in[k] = c->map[n->in[k]->id];
         if (k > 0 && !in[k])
             in[k] = c->map[c->root[n->in[k]->id]];
+        if (k > 0 && !in[k])
+            in[k] = in[0];
     }
     wg_node *node = in ? wg_node_copy(c->to, n, in, WG_DTYPE_DEFAULT) : NULL;
     wgi_operands_free(&operands);
     if (!node || !wg_name_copy(node->out[0], v))
         return false;
+    node->phase = later(node->phase, node->in[0]->node->phase);
     c->map[v->id] = node->out[0];
     return true;
 }
@@ -79,7 +88,7 @@ bool wgi_copies_mark_again(wgi_copies *c, wg_node *copy)
 {
     if (!copy || !reserve_again(c, (size_t)copy->id + 1))
         return false;
-    copy->phase = copy->phase == WG_FORWARD ? WG_BACKWARD : copy->phase;
+    copy->phase = later(copy->phase, c->phase);
     return c->again[copy->id] = true;
 }
 

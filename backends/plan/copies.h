@@ -13,6 +13,7 @@ typedef struct wgi_copies {
     wg_graph *to;
     wg_value **map; /* [values of from] the last copy of each */
     bool *again;    /* [nodes of to] computed for a second time; NULL: none so far */
+    wg_phase phase; /* of the node for which values are computed again           */
     size_t again_room;
     wg_value **chain;
     size_t room;
@@ -27,8 +28,8 @@ bool wgi_copies_begin(wgi_copies *c, const wg_graph *from, const uint32_t *root,
  * error. */
 wg_node *wgi_copies_add(wgi_copies *c, const wg_node *n);
 
-/* Notes that `copy`, the last one made, computes a value for a second time; true if it does, false
- * if `copy` is NULL or without memory. */
+/* Notes that `copy`, the last one made, computes a value for a second time, in the phase that it is
+ * needed in; true if it does, false if `copy` is NULL or without memory. */
 bool wgi_copies_mark_again(wgi_copies *c, wg_node *copy);
 
 /* Makes map[v] a value of the last copy of v's root. */

@@ -186,9 +186,11 @@ static bool copy_all(const pass *s, wgi_copies *c)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < wg_graph_node_count(s->g); i++) {
+        const wg_node *n = wg_graph_node(s->g, i);
+        c->phase = n->phase;
         for (const wg_value *y = s->again[i]; ok && y; y = s->next[y->id])
             ok = compute_again(s, c, y);
-        ok = ok && wgi_copies_add(c, wg_graph_node(s->g, i));
+        ok = ok && wgi_copies_add(c, n);
     }
     return ok;
 }

@@ -14,7 +14,8 @@ enum {
     STEPS_OF_RULES = 150000, /* of the program, in all simulations */
     MOST_STEPS = 1000000,    /* that simulations run: then no other rule is tried */
     MOST_MOVES = 3000,
-    STEPS_OF_MOVES = 600000
+    STEPS_OF_MOVES = 600000,
+    MOST_STEPS_OF_WALK = 300000 /* that simulations run, of which a step may be run several times */
 };
 
 static wgi_rule rule_at(size_t i)
@@ -142,11 +143,15 @@ static wgi_outcome improve(walk *w, size_t n_moves, wgi_sequence *out)
 {
     wgi_outcome outcome = WGI_FITS;
     wgi_sequence now = {.n = 0};
+    size_t steps = 0;
     w->cost = out->cost;
     for (size_t i = 0; i < n_moves && out->cost > 0 && outcome != WGI_NO_MEMORY; i++) {
         wgi_sequence q;
+        if (steps > MOST_STEPS_OF_WALK)
+            break;
         double slack = w->slack * (1 - (double)i / (double)n_moves);
         outcome = try_move(w, now.step ? &now : out, w->cost + slack * out->cost, &q);
+        steps += q.n;
         if (outcome != WGI_FITS) {
             wgi_sequence_free(&q);
         } else if (q.cost < out->cost) {

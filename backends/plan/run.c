@@ -7,6 +7,7 @@
 #include "backends/waiting.h"
 #include "graph/clock.h"
 #include "graph/element.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 #include <omp.h>
@@ -151,12 +152,31 @@ static void describe_source(wg_plan *p, const wg_value *v)
              how_many);
 }
 
+/* Which infinities op makes itself if a result has them and operands had `had`. */
+static int infinities_to_make(const wg_op *op, int had)
+{
+    /* of nothing at all: an empty segment, an empty axis */
+    static const wg_op *const choose[] = {&wg_op_max, &wg_op_min, &wg_op_segment_max,
+                                          &wg_op_segment_min, &wg_op_max_pool2d};
+    /* no operand of one sign makes a result of the other */
+    static const wg_op *const keep_signs[] = {&wg_op_add, &wg_op_exp,      &wg_op_expm1,
+                                              &wg_op_sum, &wg_op_softplus, &wg_op_logsumexp};
+    const int infinite = HAS_PLUS | HAS_MINUS;
+    for (int i = 0; i < WG_COUNT(choose); i++)
+        if (op == choose[i])
+            return 0;
+    for (int i = 0; i < WG_COUNT(keep_signs); i++)
+        if (op == keep_signs[i])
+            return infinite & ~had;
+    return had & infinite ? 0 : infinite;
+}
+
 /* *at is the element.
  *
- * A node makes NaN if a result has one, and an infinity if a result has it but no operand had one
- * of that sign: so a mask of -inf passes, and the overflow of exp beside it does not.  What
- * operands had is noted by storage, since a result may have taken their place.  If an operand had
- * NaN, the message says where it came from. */
+ * A node makes NaN if a result has one, and an infinity if a result has it but no operand had any;
+ * where signs last, none of that sign: so a mask of -inf passes, and the overflow of exp beside it
+ * does not.  What operands had is noted by storage, since a result may have taken their place.  If
+ * an operand had NaN, the message says where it came from. */
 static bool makes_nonfinite(wg_plan *p, const wgi_work *w, int64_t *at)
 {
     const wg_node *n = w->node;
@@ -168,7 +188,8 @@ static bool makes_nonfinite(wg_plan *p, const wgi_work *w, int64_t *at)
             storage_at(p, n->out[k])->nonfinite = (unsigned char)had;
             continue;
         }
-        int has = nonfinite_in(n->out[k], w->call.out[k], 0, at), made = has & (HAS_NAN | ~had);
+        int has = nonfinite_in(n->out[k], w->call.out[k], 0, at),
+            made = has & (HAS_NAN | infinities_to_make(n->op, had));
         storage_at(p, n->out[k])->nonfinite = (unsigned char)has;
         if (!made)
             continue;

@@ -9,7 +9,14 @@ static bool copy_step(wgi_copies *c, const wgi_planner *p, const wg_node *n, boo
     return again || (p->again && p->again[n->id]) ? wgi_copies_mark_again(c, copy) : copy != NULL;
 }
 
-/* Leaves and what is computed at plan time, then the steps. */
+static const wg_node *node_of(const wgi_planner *p, const wgi_steps *s, const wgi_sequence *q,
+                              size_t i)
+{
+    return p->program.work[s->work[q->step[i]]].node;
+}
+
+/* Leaves and what is computed at plan time, then the steps; one that is run again is for the next
+ * that is not. */
 static bool copy_all(wgi_copies *c, const wgi_planner *p, const wgi_steps *s, const wgi_sequence *q)
 {
     bool ok = true;
@@ -18,8 +25,12 @@ static bool copy_all(wgi_copies *c, const wgi_planner *p, const wgi_steps *s, co
         if ((n->op->flags & WG_OP_LEAF) || p->folded[i])
             ok = wgi_copies_add(c, n) != NULL;
     }
-    for (size_t i = 0; ok && i < q->n; i++)
-        ok = copy_step(c, p, p->program.work[s->work[q->step[i]]].node, q->again[i]);
+    for (size_t i = 0, next = 0; ok && i < q->n; i++) {
+        for (next = next > i ? next : i; next + 1 < q->n && q->again[next];)
+            next++;
+        c->phase = node_of(p, s, q, next)->phase;
+        ok = copy_step(c, p, node_of(p, s, q, i), q->again[i]);
+    }
     return ok;
 }
 

@@ -521,6 +521,31 @@ static void defaults(void **state)
     wg_graph_free(g);
 }
 
+/* Where a first derivative is 0 because there is none, so are all others: no number that the
+ * substitute of a divisor makes, and the same in either order of differentiation. */
+static void corners_are_flat(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(3)), *H[7];
+    wg_value *ab[2] = {wg_input(g, "a", WG_F64, WG_SCALAR), wg_input(g, "b", WG_F64, WG_SCALAR)};
+    assert_int_equal(wg_hessian(wg_vector_norm(x, WG_ALL_AXES, WG_DROP, 2), &x, 1, NULL, &H[0]),
+                     WG_OK);
+    assert_int_equal(wg_hessian(wg_vector_norm(x, WG_ALL_AXES, WG_DROP, 3), &x, 1, NULL, &H[1]),
+                     WG_OK);
+    assert_int_equal(wg_hessian(wg_global_norm(&x, 1), &x, 1, NULL, &H[2]), WG_OK);
+    assert_int_equal(wg_hessian(wg_atan2(ab[0], ab[1]), ab, 2, NULL, H + 3), WG_OK);
+    numbers r = numbers_of(g, H, WG_COUNT(H));
+    int compared = 0;
+    compute(&r); /* at zeros */
+    for (int i = 0; i < WG_COUNT(H); i++)
+        for (int64_t k = 0; k < wg_value_count(H[i]); k++, compared++)
+            check_that(data(&r, H[i])[k] == 0, "%d [%lld]: %g", i, (long long)k, data(&r, H[i])[k]);
+    assert_int_equal(compared, 3 * 9 + 4);
+    r.evaluator->destroy(r.run);
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,6 +558,7 @@ int main(void)
         cmocka_unit_test(laplacian_of_a_scalar),
         cmocka_unit_test(gradients_of_each_sample),
         cmocka_unit_test(defaults),
+        cmocka_unit_test(corners_are_flat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

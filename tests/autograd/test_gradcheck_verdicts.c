@@ -346,6 +346,69 @@ static void the_live_batch_is_checked(void **state)
     wg_graph_free(t.g);
 }
 
+/* ---- each result alone ----------------------------------------------------------------------- */
+
+static bool infer_two(wg_node *n)
+{
+    return wg_need_float(n, 0) && wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape) &&
+           wg_set_result(n, 1, n->in[0]->dtype, n->in[0]->shape);
+}
+
+static void run_two(wg_call *c)
+{
+    const double *x = c->in[0];
+    double *p = c->out[0], *q = c->out[1];
+    for (int64_t i = 0; i < wg_value_count(c->node->in[0]); i++) {
+        p[i] = x[i] * x[i];
+        q[i] = 3 * x[i];
+    }
+}
+
+/* Wrong, a factor of 2 is missing, where result 1 has no cotangent. */
+static void grad_wrong_alone(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    wg_value *x = n->in[0];
+    if (!dy[1])
+        dx[0] = wg_mul(dy[0], x);
+    else if (!dy[0])
+        dx[0] = wg_scale(dy[1], 3);
+    else
+        dx[0] = wg_add(wg_mul(dy[0], wg_scale(x, 2)), wg_scale(dy[1], 3));
+}
+
+/* Forgets that a result may have none. */
+static void grad_without_null(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    dx[0] = wg_add(wg_mul(dy[0], wg_scale(n->in[0], 2)), wg_scale(dy[1], 3));
+}
+
+static void results_are_checked_alone_at_every_order(void **state)
+{
+    (void)state;
+    static const wg_sample only[] = {{"only", NULL, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}}};
+    wg_op op = {.name = "two",
+                .formula = "p = x^2, q = 3 x",
+                .operands = "x",
+                .results = "p q",
+                .reads = WG_READS_X,
+                .infer = infer_two,
+                .reference = run_two,
+                WG_SAMPLES(only)};
+    for (int order = 1; order <= 3; order++) {
+        const wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(), .order = order};
+        wg_gradcheck_report r;
+        op.grad = grad_wrong_alone;
+        assert_int_equal(wg_gradcheck_op(&op, only, &o, &r), WG_EDATA);
+        assert_int_equal(r.verdict, WG_GRADCHECK_WRONG);
+        check_that(strstr(r.guilty, "op two"), "%s", r.message);
+        op.grad = grad_without_null;
+        assert_int_equal(wg_gradcheck_op(&op, only, &o, &r), WG_EINVAL);
+        assert_int_equal(r.verdict, WG_GRADCHECK_NONE);
+        check_that(strstr(r.message, "mul(NULL, ") || strstr(r.message, ", NULL)"), "%s",
+                   r.message);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +422,7 @@ int main(void)
         cmocka_unit_test(blame_needs_an_explanation),
         cmocka_unit_test(one_wrong_element_of_many_is_seen),
         cmocka_unit_test(the_live_batch_is_checked),
+        cmocka_unit_test(results_are_checked_alone_at_every_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

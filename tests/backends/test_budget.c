@@ -343,6 +343,71 @@ static void too_small_a_budget_is_an_error_that_says_what_would_do(void **state)
     }
 }
 
+/* Of a graph that computes nothing, and of one that needs no more without recomputation. */
+static void what_would_do_without_recomputation_is_told(void **state)
+{
+    (void)state;
+    wg_plan *p;
+    wg_graph *g = wg_graph_new();
+    wg_value *w = wg_output(wg_parameter(g, "w", WG_F32, WG_SHAPE(100, 100), wg_ones()), "w");
+    assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.memory = 1}), WG_ENOMEM);
+    assert_non_null(strstr(wg_graph_message(g), "1 byte is too small: 40000 are enough"));
+    p = plan_of(g, &(wg_plan_options){.memory = 40000});
+    wg_plan_free(p);
+    wg_output(wg_tanh(w), "y");
+    wg_plan_options o = {.memory = 80000, .memory_elsewhere = SIZE_MAX};
+    assert_int_equal(wg_plan_create(&p, g, &o), WG_ENOMEM);
+    o.memory_elsewhere = 0;
+    wg_plan_free(plan_of(g, &o));
+    o.memory--;
+    assert_int_equal(wg_plan_create(&p, g, &o), WG_ENOMEM);
+    assert_non_null(strstr(wg_graph_message(g), "79999 bytes is too small: 80000 are enough"));
+    wg_graph_free(g);
+}
+
+/* Layers of which a part is marked, so that barriers order what is computed again. */
+static void a_limit_and_marks_work_together(void **state)
+{
+    (void)state;
+    int planned = 0;
+    for (int reference = 0; reference < 2; reference++)
+        for (int kind = 0; kind < 3; kind++) {
+            wg_graph *g = wg_graph_new();
+            wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(16, 32));
+            for (int i = 0; i < 4; i++) {
+                wg_scope_push(g, "block%d", i);
+                x = wg_dense("d", x, 32, WG_ACTIVATION_NONE);
+                wg_scope_push(g, "act");
+                wg_scope_recompute(g);
+                x = kind == 0   ? wg_softmax(x, -1)
+                    : kind == 1 ? wg_dropout(wg_tanh(x), 0.1)
+                                : wg_gelu(wg_layernorm_layer("norm", x), WG_GELU_ERF);
+                wg_scope_pop(g);
+                wg_scope_pop(g);
+            }
+            wg_value *dw, *loss = wg_mean(wg_square(x), WG_ALL_AXES, WG_DROP),
+                          *in = wg_graph_find(g, "x");
+            wg_output(loss, "loss");
+            assert_int_equal(wg_jvp(&loss, 1, &in, NULL, 1, &dw), WG_OK);
+            wg_output(dw, "forward");
+            wg_gradients d = wg_grad_all(loss);
+            wg_adam_update(d.params, d.grads, d.n, wg_fill(g, WG_F32, WG_SCALAR, 0.01), NULL);
+            wg_plan_options o = {.reference = reference};
+            wg_plan *p = plan_of(g, &o);
+            size_t all = total(p);
+            wg_plan_free(p);
+            for (o.memory = all - 64; o.memory > all - all / 8; o.memory -= all / 32) {
+                wg_status status = wg_plan_create(&p, g, &o);
+                check_that(status == WG_OK || status == WG_ENOMEM, "%s", wg_graph_message(g));
+                assert_true(status != WG_OK || total(p) <= o.memory);
+                planned += status == WG_OK;
+                wg_plan_free(p);
+            }
+            wg_graph_free(g);
+        }
+    assert_true(planned >= 12);
+}
+
 static void what_is_computed_again_is_told(void **state)
 {
     (void)state;
@@ -490,6 +555,8 @@ int main(void)
         cmocka_unit_test(random_graphs_have_the_same_bits),
         cmocka_unit_test(a_budget_above_what_is_needed_changes_nothing),
         cmocka_unit_test(too_small_a_budget_is_an_error_that_says_what_would_do),
+        cmocka_unit_test(what_would_do_without_recomputation_is_told),
+        cmocka_unit_test(a_limit_and_marks_work_together),
         cmocka_unit_test(what_is_computed_again_is_told),
         cmocka_unit_test(plans_that_share_a_workspace_keep_to_it_too),
     };

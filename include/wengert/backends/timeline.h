@@ -48,13 +48,14 @@ WG_API size_t wg_timeline_step_count(const wg_timeline *t);
 WG_API size_t wg_timeline_peak(const wg_timeline *t);
 /** Number of groups. */
 WG_API size_t wg_timeline_group_count(const wg_timeline *t);
-/** The i-th group, in order of their bytes at the peak, the largest first; zeros past the end. */
+/** The i-th group, in order of their bytes at the peak, the largest first, "other" last; zeros past
+ * the end. */
 WG_API wg_timeline_group wg_timeline_group_at(const wg_timeline *t, size_t i);
 /** The bytes of group i at each step, [wg_timeline_step_count]. */
 WG_API void wg_timeline_row(const wg_timeline *t, size_t i, size_t *bytes);
 
-/** Writes a table: bytes in use over the run, then what holds them at the peak and what is computed
- * again, by scope and by line, the largest first.  WG_EIO if writing fails, WG_ENOMEM. */
+/** Writes a table: bytes in use over the run, what holds them at the peak by scope and by line, the
+ * largest first, and what is computed again, by scope.  WG_EIO if writing fails, WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_plan_write_timeline(const wg_plan *p, FILE *file, wg_error *error);
 
 #ifdef __cplusplus

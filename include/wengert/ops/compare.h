@@ -44,7 +44,10 @@ WG_API wg_value *(wg_logical_not)(const char *at, wg_value *x);
 #define wg_logical_not(...) wg_logical_not(WG_HERE, __VA_ARGS__)
 
 /** y = a where `condition` (bool) is true, else b.  a and b have the same dtype, any.  All three
- * broadcast.  NaN in an element that is not chosen affects neither y nor the derivative. */
+ * broadcast.  NaN in an element that is not chosen affects neither y nor the derivatives with
+ * respect to a and b.  But what made it gets a cotangent of 0 and may make NaN of that: of
+ * where(x > 0, log(x), 0) at x = 0 the derivative is 0 / 0.  Choose the operand first:
+ * log(where(x > 0, x, 1)). */
 WG_API wg_value *(wg_where)(const char *at, wg_value *condition, wg_value *a, wg_value *b);
 #define wg_where(...) wg_where(WG_HERE, __VA_ARGS__)
 

@@ -113,8 +113,9 @@ typedef enum wg_kl_target {
     WG_KL_LOG_P  /**< as ln p */
 } wg_kl_target;
 
-/** The Kullback-Leibler divergence of p from q, p (ln p - ln q), with 0 ln 0 = 0.  `log_q` is ln
- * q; `p` is p or ln p, as `given` says.  (The order is that of torch.nn.functional.kl_div.) */
+/** The Kullback-Leibler divergence of p from q, p (ln p - ln q); where p is 0, the constant 0.
+ * `log_q` is ln q; `p` is p or ln p, as `given` says.  (The order is that of
+ * torch.nn.functional.kl_div.) */
 WG_API wg_value *(wg_kl)(const char *at, wg_value *log_q, wg_value *p, wg_kl_target given,
                          wg_reduction reduction);
 #define wg_kl(...) wg_kl(WG_HERE, __VA_ARGS__)
