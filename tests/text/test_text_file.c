@@ -50,7 +50,7 @@ static const char *write_stored(void)
 {
     static char text[SIZE];
     for (int i = 0; i < SIZE; i++)
-        text[i] = i % 80 == 79 ? '\n' : (char)('a' + i % 23);
+        text[i] = (char)(i % 80 == 79 ? '\n' : 'a' + i % 23);
     return write_gzip(text, SIZE, "wb0");
 }
 
