@@ -89,6 +89,24 @@ macro(wg_part_onnx)
   endif()
 endmacro()
 
+# gcc 12.2, which Debian 12 has, copies 32 bytes of constants wrongly if it may use AVX-512 everywhere: 1 1 0 0 becomes
+# 1 1 1 1.  Programs of the library do not ask for that; flags of one's own may, such as -march=native.
+function(wg_check_copies)
+  if(NOT CMAKE_C_FLAGS MATCHES "-march=|-mavx512" OR CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  include(CheckCSourceRuns)
+  set(CMAKE_REQUIRED_FLAGS -O2)
+  check_c_source_runs("
+#include <string.h>
+__attribute__((noinline)) static void copy(long *to) { memcpy(to, (long[]){1, 1, 0, 0}, 4 * sizeof(long)); }
+int main(void) { long x[4]; copy(x); return x[2] != 0; }" WG_COPIES_ARE_RIGHT)
+  if(NOT WG_COPIES_ARE_RIGHT)
+    message(FATAL_ERROR "With '${CMAKE_C_FLAGS}' this compiler copies constants wrongly. Leave -march and -mavx512 out: "
+      "kernels are built for each instruction set anyway, and chosen when a program runs")
+  endif()
+endfunction()
+
 # wg_generated(target files...): the target TARGET_sources writes these generated sources of `target` and builds nothing.
 # The tools that read sources need them.
 function(wg_generated target)
