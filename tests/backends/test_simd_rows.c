@@ -136,29 +136,36 @@ static void rows_are_reduced(void **state)
     assert_true(compared > 1000);
 }
 
+/* In rows of one piece and of two. */
 static void reductions_show_nan_and_infinities(void **state)
 {
     (void)state;
-    enum { WIDTH = 37 };
+    static const int64_t widths[] = {37, SIMD_REDUCE_PIECE + 37};
     setting s = all_tables();
-    for (int t = 0; t < s.n_tables; t++)
+    for (int t = 0; t < 2 * s.n_tables; t++)
         for (int how = SIMD_SUM; how <= SIMD_NORM; how++)
-            for (int at = 0; at < WIDTH; at += 9) {
-                float *x = numbers(&s, WIDTH), y;
-                simd_reduce a = {x, &y, 1, WIDTH, how, 1, 1, NULL};
+            for (int place = 0; place < 5; place++) {
+                int64_t width = widths[t % 2], at = place * (width - 1) / 4;
+                float *x = numbers(&s, width), y;
+                double partial[2];
+                simd_reduce a = {x, &y, 1, width, how, 1, 1, partial};
+                const simd_float_table *kernels = floats_of(s.table[t / 2]);
+                if (how == SIMD_PROD) /* or else a long product is 0 */
+                    for (int64_t i = 0; i < width; i++)
+                        x[i] = 1;
                 x[at] = NAN;
-                floats_of(s.table[t])->reduce(&a);
+                kernels->reduce(&a);
                 assert_true(isnan(y));
                 x[at] = INFINITY;
-                floats_of(s.table[t])->reduce(&a);
+                kernels->reduce(&a);
                 assert_true(how == SIMD_MIN ? isfinite(y) : how == SIMD_VAR ? isnan(y) : isinf(y));
-                for (int i = 0; i < WIDTH; i++)
+                for (int64_t i = 0; i < width; i++)
                     x[i] = -INFINITY;
-                floats_of(s.table[t])->reduce(&a);
+                kernels->reduce(&a);
                 assert_true(how == SIMD_VAR ? isnan(y) : how == SIMD_NORM ? y > 0 : y == -INFINITY);
-                for (int i = 0; i < WIDTH; i++)
+                for (int64_t i = 0; i < width; i++)
                     x[i] = INFINITY;
-                floats_of(s.table[t])->reduce(&a);
+                kernels->reduce(&a);
                 assert_true(how == SIMD_VAR ? isnan(y) : y == INFINITY);
                 free(x);
             }

@@ -317,12 +317,11 @@ typedef struct simd_reduce {
     double *partial; /* [rows, simd_reduce_pieces], where these are several */
 } simd_reduce;
 
-/* Long rows are cut into pieces, so that threads can share them; but not for all reductions. */
+/* Long rows are cut into pieces, so that threads can share them; but not for variances. */
 enum { SIMD_REDUCE_PIECE = 1 << 14 };
 static inline int64_t simd_reduce_pieces(simd_reduction how, int64_t width)
 {
-    bool whole = how == SIMD_VAR || how == SIMD_LOGSUMEXP;
-    return whole ? 1 : (width + SIMD_REDUCE_PIECE - 1) / SIMD_REDUCE_PIECE;
+    return how == SIMD_VAR ? 1 : (width + SIMD_REDUCE_PIECE - 1) / SIMD_REDUCE_PIECE;
 }
 
 /* The same where x is [outer, middle, inner]: over the middle, y [outer, inner], or over both ends,

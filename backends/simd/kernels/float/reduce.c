@@ -99,10 +99,20 @@ static double part_of(simd_reduction how, const real *x, int64_t n)
     return (double)NAN;
 }
 
+/* ln (exp(u) + exp(v)) */
+static double log_of_both(double u, double v)
+{
+    double top = u > v ? u : v, low = u > v ? v : u;
+    if (u != u || v != v)
+        return (double)NAN;
+    return isfinite(top) ? top + log1p(exp(low - top)) : top;
+}
+
 /* Both together */
 static double joined(simd_reduction how, double u, double v)
 {
     switch (how) {
+    case SIMD_LOGSUMEXP: return log_of_both(u, v);
     case SIMD_PROD: return u * v;
     case SIMD_MAX: return u != u || u > v ? u : v;
     case SIMD_MIN: return u != u || u < v ? u : v;
