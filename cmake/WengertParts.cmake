@@ -90,13 +90,15 @@ macro(wg_part_onnx)
 endmacro()
 
 # gcc 12.2, which Debian 12 has, copies 32 bytes of constants wrongly if it may use AVX-512 everywhere: 1 1 0 0 becomes
-# 1 1 1 1.  Programs of the library do not ask for that; flags of one's own may, such as -march=native.
+# 1 1 1 1.  Only kernels are compiled with AVX-512 here, and they copy none; flags of one's own, such as -march=native,
+# are for all files.
 function(wg_check_copies)
   if(NOT CMAKE_C_FLAGS MATCHES "-march=|-mavx512" OR CMAKE_CROSSCOMPILING)
     return()
   endif()
   include(CheckCSourceRuns)
   set(CMAKE_REQUIRED_FLAGS -O2)
+  unset(WG_COPIES_ARE_RIGHT CACHE) # the flags may be others than the last time
   check_c_source_runs("
 #include <string.h>
 __attribute__((noinline)) static void copy(long *to) { memcpy(to, (long[]){1, 1, 0, 0}, 4 * sizeof(long)); }

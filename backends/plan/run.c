@@ -157,10 +157,10 @@ static int infinities_to_make(const wg_op *op, int had)
 {
     /* of nothing at all: an empty segment, an empty axis */
     static const wg_op *const choose[] = {&wg_op_max, &wg_op_min, &wg_op_segment_max,
-                                          &wg_op_segment_min, &wg_op_max_pool2d};
+                                          &wg_op_segment_min, &wg_op_logsumexp};
     /* no operand of one sign makes a result of the other */
-    static const wg_op *const keep_signs[] = {&wg_op_add, &wg_op_exp,      &wg_op_expm1,
-                                              &wg_op_sum, &wg_op_softplus, &wg_op_logsumexp};
+    static const wg_op *const keep_signs[] = {&wg_op_add, &wg_op_exp, &wg_op_expm1, &wg_op_sum,
+                                              &wg_op_softplus};
     const int infinite = HAS_PLUS | HAS_MINUS;
     for (int i = 0; i < WG_COUNT(choose); i++)
         if (op == choose[i])

@@ -249,7 +249,10 @@ static void a_default_may_be_damaged(void **state)
     refused(&fs, WG_EDATA, "AttributeProto", "a length of 100 bytes, where 1 are left");
     fs.damaged = number;
     fs.n_damaged = sizeof number;
-    refused(&fs, WG_EDATA, "no valid ", "Proto: a field has the wrong type"); /* by onnx: of what */
+    bool known = protobuf_c_message_descriptor_get_field(&wgi_onnx__function_proto__descriptor,
+                                                         DEFAULTS) != NULL;
+    refused(&fs, WG_EDATA, known ? "no valid ModelProto" : "function 'Slope': ",
+            known ? "a field has the wrong type" : "AttributeProto: a field has the wrong type");
 }
 
 static wg_status import(void *unused)

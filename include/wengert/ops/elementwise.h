@@ -146,8 +146,8 @@ WG_API wg_value *(wg_atanh)(const char *at, wg_value *x);
 /** y = erf(x), the error function. */
 WG_API wg_value *(wg_erf)(const char *at, wg_value *x);
 #define wg_erf(...) wg_erf(WG_HERE, __VA_ARGS__)
-/** y = ln |gamma(x)|; infinite at 0, -1, -2, ....  The derivative is wg_digamma; the last one that
- * there is has the order WG_MAX_POLYGAMMA + 2, of wg_digamma and wg_polygamma accordingly. */
+/** y = ln |gamma(x)|; infinite at 0, -1, -2, ....  The derivative is wg_digamma.  Derivatives of
+ * these end where wg_polygamma does, at its order WG_MAX_POLYGAMMA. */
 WG_API wg_value *(wg_lgamma)(const char *at, wg_value *x);
 #define wg_lgamma(...) wg_lgamma(WG_HERE, __VA_ARGS__)
 /** y = gamma'(x) / gamma(x), the derivative of wg_lgamma.  At the poles: -inf at 0, inf at -0, NaN
