@@ -22,7 +22,7 @@ long number_argument(const struct argp_state *state, const char *option, const c
 size_t bytes_argument(const struct argp_state *state, const char *option, const char *text)
 {
     int64_t bytes = 0;
-    if (!wgi_size_read(text, &bytes) || bytes == 0)
+    if (!wgi_size_read(text, &bytes))
         argp_error(state, "%s: expected bytes, such as 512M or 2G, got '%s'", option, text);
     return (size_t)bytes;
 }

@@ -10,7 +10,7 @@
 /* An integer; argp_error unless it is in [min, max]. */
 long number_argument(const struct argp_state *state, const char *option, const char *text, long min,
                      long max);
-/* Bytes: "512M", "2G"; argp_error unless there are some. */
+/* Bytes: "512M", "2G", "0"; argp_error for anything else. */
 size_t bytes_argument(const struct argp_state *state, const char *option, const char *text);
 /* The seed of --seed: any 64 bits. */
 uint64_t seed_argument(const struct argp_state *state, const char *text);

@@ -2,6 +2,7 @@
 #ifndef WG_MODELS_INTERNAL_H
 #define WG_MODELS_INTERNAL_H
 
+#include "wengert/models/optimizer.h"
 #include "wengert/models/transformer.h"
 
 /* ---- layers.c -------------------------------------------------------------------------------- */
@@ -18,6 +19,11 @@ wg_value *wgi_layer_parameter(wg_graph *g, const char *name, wg_dtype dtype, wg_
                               wg_init init);
 /* `init` unless it is {0}. */
 wg_init wgi_layer_init(wg_init init, wg_init otherwise);
+
+/* ---- optimizer.c ----------------------------------------------------------------------------- */
+
+/* The attributes of Adam's op, with defaults for options that are 0. */
+wg_adam_attrs wgi_adam_attrs(const wg_adam_options *o);
 
 /* ---- transformer_variants.c ------------------------------------------------------------------ */
 

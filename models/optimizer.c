@@ -360,12 +360,19 @@ static double beta_of(double x, double usual)
     return x == 0 ? usual : x == WG_BETA_ZERO ? 0 : x;
 }
 
+wg_adam_attrs wgi_adam_attrs(const wg_adam_options *o)
+{
+    return (wg_adam_attrs){.beta1 = beta_of(o->beta1, 0.9),
+                           .beta2 = beta_of(o->beta2, 0.999),
+                           .eps = o->eps == 0 ? 1e-8 : o->eps,
+                           .weight_decay = o->weight_decay};
+}
+
 wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
                           wg_value *lr, const wg_adam_options *options)
 {
     wg_adam_options o = options ? *options : (wg_adam_options){0};
-    wg_adam_attrs a = {beta_of(o.beta1, 0.9), beta_of(o.beta2, 0.999), o.eps == 0 ? 1e-8 : o.eps,
-                       o.weight_decay};
+    wg_adam_attrs a = wgi_adam_attrs(&o);
     const char *name = o.name ? o.name : "adam";
     wg_graph *g = graph_of_update(at, name, params, grads, n);
     if (!g)

@@ -2,6 +2,8 @@
  * resumed, and the metrics whose best models it keeps. */
 #include "train/trainer.h"
 #include "files/checksum.h"
+#include "models/internal.h"
+#include "train/groups.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -54,7 +56,7 @@ static void add_groups(wg_trainer *t)
     for (; i < o->n_groups; i++) {
         const wg_parameter_group *g = &o->groups[i];
         int n = snprintf(each, sizeof each, "%s\"%s\" rate %.9g decay %.9g%s", used ? "; " : "",
-                         g->names, g->rate, g->weight_decay, g->frozen ? " frozen" : "");
+                         g->names, wgi_group_rate(g), g->weight_decay, g->frozen ? " frozen" : "");
         if (n > 0 && (size_t)n < sizeof each && g->loss)
             n += snprintf(each + n, sizeof each - (size_t)n, " loss %s", g->loss);
         if (n > 0 && (size_t)n < sizeof each && g->every > 1)
@@ -67,7 +69,7 @@ static void add_groups(wg_trainer *t)
     uint64_t hash = 0;
     for (size_t k = i; k < o->n_groups; k++) {
         const wg_parameter_group *g = &o->groups[k];
-        const double numbers[] = {g->rate, g->weight_decay, g->frozen};
+        const double numbers[] = {wgi_group_rate(g), g->weight_decay, g->frozen};
         hash = wgi_xxh64(g->names, strlen(g->names), hash);
         hash = wgi_xxh64(numbers, sizeof numbers, hash);
         if (g->loss)
@@ -91,8 +93,22 @@ static void add_examples(wg_trainer *t)
         add(t, "validation data", "hash %016" PRIx64, t->valid.s.hash);
 }
 
-static const char *const optimizers[] = {
-    [WG_OPTIMIZER_ADAM] = "Adam", [WG_OPTIMIZER_ADAMW] = "AdamW", [WG_OPTIMIZER_SGD] = "SGD"};
+/* With the numbers that it runs with: an option that is left 0 equals its default. */
+static void add_optimizer(wg_trainer *t)
+{
+    static const char *const names[] = {
+        [WG_OPTIMIZER_ADAM] = "Adam", [WG_OPTIMIZER_ADAMW] = "AdamW"};
+    const wg_optimizer *o = &t->options.optimizer;
+    const wg_adam_attrs adam =
+        wgi_adam_attrs(&(wg_adam_options){.beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps});
+    if (o->kind == WG_OPTIMIZER_SGD)
+        add(t, "optimizer", "SGD, momentum %.9g, decay %.9g, clip-norm %.9g", o->momentum,
+            o->weight_decay, o->clip_norm);
+    else
+        add(t, "optimizer", "%s, beta1 %.9g, beta2 %.9g, eps %.9g, decay %.9g, clip-norm %.9g",
+            names[o->kind], adam.beta1, adam.beta2, adam.eps, o->weight_decay, o->clip_norm);
+}
+
 static const char *const schedules[] = {[WG_SCHEDULE_NOAM] = "noam",
                                         [WG_SCHEDULE_INVERSE_SQRT] = "inverse-sqrt",
                                         [WG_SCHEDULE_COSINE] = "cosine",
@@ -102,7 +118,6 @@ static const char *const schedules[] = {[WG_SCHEDULE_NOAM] = "noam",
 void wgi_trainer_facts(wg_trainer *t)
 {
     const wg_trainer_options *o = &t->options;
-    const wg_optimizer *opt = &o->optimizer;
     const wg_schedule *s = &o->schedule;
     wg_checkpoint_options *files = &t->task.files;
     files->keep = o->keep;
@@ -115,10 +130,7 @@ void wgi_trainer_facts(wg_trainer *t)
     add(t, "batches", "%" PRId64 " in an epoch", t->train.s.batches);
     add_examples(t);
     add(t, "accumulate", "%" PRId64, o->accumulate);
-    add(t, "optimizer",
-        "%s, beta1 %.9g, beta2 %.9g, eps %.9g, momentum %.9g, decay %.9g, clip-norm %.9g",
-        optimizers[opt->kind], opt->beta1, opt->beta2, opt->eps, opt->momentum, opt->weight_decay,
-        opt->clip_norm);
+    add_optimizer(t);
     add(t, "schedule", "%s, rate %.9g, warmup %" PRId64 ", start %.9g, floor %.9g",
         schedules[s->kind], s->rate, s->warmup, s->start, s->floor);
     if (s->updates)

@@ -60,6 +60,11 @@ bool wgi_group_rests(const wg_trainer_options *o, const wg_parameter_group *grou
     return interval_of(group) > 1 && (resting >> (group - o->groups) & 1);
 }
 
+double wgi_group_rate(const wg_parameter_group *group)
+{
+    return group && group->rate != 0 ? group->rate : 1;
+}
+
 wgi_group_settings wgi_apply_groups(wg_graph *g, const wg_trainer_options *o, wgi_group_set resting,
                                     wg_gradients *d)
 {
@@ -84,7 +89,7 @@ wgi_group_settings wgi_apply_groups(wg_graph *g, const wg_trainer_options *o, wg
                 f.resting[f.n_resting++] = d->params[i];
                 continue;
             }
-            f.rates[to.n] = own && own->rate != 0 ? own->rate : 1;
+            f.rates[to.n] = wgi_group_rate(own);
             f.decays[to.n] = own ? own->weight_decay : o->optimizer.weight_decay;
             f.every[to.n] = every;
             to.params[to.n] = d->params[i];

@@ -15,6 +15,9 @@ wgi_group_set wgi_resting(const wg_trainer_options *o, int64_t update);
 bool wgi_group_rests(const wg_trainer_options *o, const wg_parameter_group *group,
                      wgi_group_set resting);
 
+/* What the learning rate is multiplied with for parameters of the group, which may be NULL. */
+double wgi_group_rate(const wg_parameter_group *group);
+
 /* The group of a parameter, the first that has its name; NULL if none has. */
 const wg_parameter_group *wgi_group_of_parameter(const wg_trainer_options *o, const wg_value *p);
 

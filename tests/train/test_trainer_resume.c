@@ -119,7 +119,7 @@ static void other_settings_data_or_models_are_refused(void **state)
     refused(&p, WG_EINVAL, "seed: expected 3, as at the start of this run, got 4");
     p = o;
     p.optimizer.clip_norm = 0;
-    refused(&p, WG_EINVAL, "optimizer: expected AdamW, beta1 0, beta2 0, eps 0, ");
+    refused(&p, WG_EINVAL, "optimizer: expected AdamW, beta1 0.9, beta2 0.999, eps 1e-08, ");
     p = o;
     p.train = &other;
     refused(&p, WG_EINVAL, "the training data: expected those that this run started with");
@@ -148,6 +148,9 @@ static void other_settings_data_or_models_are_refused(void **state)
     refused(&p, WG_EINVAL, "updates of the schedule: expected those of the run, as at");
     p = o;
     p.after.n = 6; /* which may change */
+    p.optimizer.beta1 = 0.9; /* these are the defaults, written out */
+    p.optimizer.beta2 = 0.999;
+    p.optimizer.eps = 1e-8;
     t = trainer_of(&p);
     assert_int_equal(wg_trainer_updates(t), 4);
     run(t, NULL);
