@@ -147,7 +147,7 @@ static void other_settings_data_or_models_are_refused(void **state)
     p.schedule.updates = 99;
     refused(&p, WG_EINVAL, "updates of the schedule: expected those of the run, as at");
     p = o;
-    p.after.n = 6; /* which may change */
+    p.after.n = 6;           /* which may change */
     p.optimizer.beta1 = 0.9; /* these are the defaults, written out */
     p.optimizer.beta2 = 0.999;
     p.optimizer.eps = 1e-8;

@@ -13,6 +13,7 @@
 #include "backends/simd/kernels/elements.h"
 #include "backends/simd/kernels/loss.h"
 #include "backends/simd/kernels/product.h"
+#include "backends/simd/kernels/resample.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -526,6 +527,7 @@ typedef struct simd_spans {
     X(product, simd_product)                                                                       \
     X(reduce, simd_reduce)                                                                         \
     X(reduce_axes, simd_reduce_axes)                                                               \
+    X(resample, simd_resample)                                                                     \
     X(row_losses, simd_row_losses)                                                                 \
     X(sgd, simd_sgd)                                                                               \
     X(softmax, simd_softmax)                                                                       \
