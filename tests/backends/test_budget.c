@@ -411,6 +411,36 @@ static void a_limit_and_marks_work_together(void **state)
     assert_true(compared >= 12);
 }
 
+/* Pictures divide a graph by phases: what is computed again, views included, is of the one that
+ * needs it. */
+static void nothing_of_the_forward_pass_reads_what_is_computed_again(void **state)
+{
+    (void)state;
+    wg_value *w[TRANSFORMER_MAX_PARAMETERS], *dw[TRANSFORMER_MAX_PARAMETERS];
+    wg_transformer_config c = transformer_sized("tiny", 30);
+    transformer t = transformer_of(&c, 2, 5, 6, true);
+    wg_graph *g = t.g;
+    size_t n_w = transformer_gradients(&t, w, dw);
+    wg_adam_update(w, dw, n_w, wg_fill(g, WG_F32, WG_SCALAR, 0.01), NULL);
+    wg_plan_options o = {.threads = 1};
+    wg_plan *plain = plan_of(g, &o);
+    wg_plan_stats before = wg_plan_statistics(plain);
+    o.memory = before.leaf_bytes + before.buffer_bytes * 3 / 4;
+    wg_plan *p = plan_of(g, &o);
+    const wg_graph *planned = wg_plan_graph(p);
+    size_t operands = 0;
+    for (size_t i = 0; i < wg_graph_node_count(planned); i++) {
+        const wg_node *n = wg_graph_node(planned, i);
+        for (int k = 0; n->phase == WG_FORWARD && k < n->n_in; k++, operands++)
+            check_that(n->in[k]->node->phase == WG_FORWARD, "%s, of the forward pass, reads %s",
+                       n->op->name, n->in[k]->node->op->name);
+    }
+    assert_true(operands > 200 && wg_plan_statistics(p).again_nodes > 5);
+    wg_plan_free(plain);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
 static void what_is_computed_again_is_told(void **state)
 {
     (void)state;
@@ -560,6 +590,7 @@ int main(void)
         cmocka_unit_test(too_small_a_budget_is_an_error_that_says_what_would_do),
         cmocka_unit_test(what_would_do_without_recomputation_is_told),
         cmocka_unit_test(a_limit_and_marks_work_together),
+        cmocka_unit_test(nothing_of_the_forward_pass_reads_what_is_computed_again),
         cmocka_unit_test(what_is_computed_again_is_told),
         cmocka_unit_test(plans_that_share_a_workspace_keep_to_it_too),
     };
