@@ -56,6 +56,15 @@ if command -v gnuplot >/dev/null; then
     code 0 graph encoder --step --memory-plot memory.svg; says memory.svg "</svg>"; says memory.svg "encoder"
     code 0 graph encoder --step --memory-plot memory.png; says memory.png "PNG"
     code 4 graph encoder --step --memory-plot nowhere/memory.svg
+    cat >far.wg <<'END' # whose scope has too long a name for the legend
+wengert-graph 1
+%x = input {shape=[64,64]} : f32[64,64] 'x'
+%a = exp(%x) : f32[64,64] in a_scope_whose_name_goes_on_and_on_until_there_is_no_room/the_end_of_it
+%b = sum(%a) : f32[]
+output 'b' = %b
+END
+    code 0 graph far.wg --memory-plot memory.svg; says memory.svg "_no_room/the_end_of_it<"
+    holds "a long name is shortened in the legend" "$(grep -c a_scope_whose memory.svg)" -eq 0
 else
     code 1 graph encoder --step --memory-plot memory.svg; says err "gnuplot not found"
 fi
