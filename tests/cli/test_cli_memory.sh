@@ -16,7 +16,7 @@ enough() {
 limits() {
     option=$1 shapes=$2
     shift 2
-    for value in "" x 0 -1 512X "512 M" M 0x10 1e30 5MB; do
+    for value in "" x -1 512X "512 M" M 0x10 1e30 5MB; do
         code 2 "$@" "$option" "$value"
         says err "$option: expected bytes, such as 512M or 2G, got '$value'"
     done
@@ -35,7 +35,7 @@ limits() {
     says out "again"
     code 0 "$@" "$option" "$((least / 1024 + 1))K"; says out "again"
     code 1 "$@" "$option" "$((least / 2))"; says err "a memory of $((least / 2)) bytes is too small"
-    for value in 4G 4g 4GiB 1.5T; do
+    for value in 0 4G 4g 4GiB 1.5T; do # 0: no limit
         code 0 "$@" "$option" $value
         holds "$*: $value is plenty" -z "$(grep again out)"
     done
