@@ -186,8 +186,6 @@ static const char *refuses_axes(const wg_node *n)
     bool rows = a.inner == 1 && !a.ends;
     if (rows && a.middle > SIMD_SHORT_ROW)
         return "long rows";
-    if (a.ends && a.inner < MIN_INNER)
-        return "few adjacent numbers";
     int64_t across = a.inner < MIN_INNER ? 1 : a.inner / MIN_INNER;
     int64_t tasks = a.ends ? a.middle : a.outer * across;
     if (tasks < FEW && wg_value_count(n->in[0]) >= LONG)

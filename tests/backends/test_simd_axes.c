@@ -102,6 +102,8 @@ static void mixed_axes_are_reduced(void **state)
         const char *kernel = sum && (axes == 2 || axes == 3) ? "columns" : "axes";
         compared += check(reduced, variant, WG_SHAPE(3, 5, 7, 11), kernel, 1e-5);
         compared += check(reduced, variant, WG_SHAPE(2, 50, 3, 9), kernel, 1e-5);
+        if (axes == 0) /* both ends, few numbers at one of them */
+            compared += check(reduced, variant, WG_SHAPE(6, 400, 1, 3), "axes", 1e-5);
         compared += check(reduced, variant, WG_SHAPE(4, 9, 33, 20), kernel, 1e-4);
     }
     assert_true(compared > 90000);
@@ -164,9 +166,28 @@ static const wg_pool2d_options pools[] = {
     {.kernel = {4, 4}, .stride = {1, 1}, .padding = {2, 2}, .dilation = {2, 2}},
 };
 
+/* Rows of a window are whole rows of the plane [9,13]. */
+static const wg_pool2d_options dense_pools[] = {
+    {.kernel = {9, 13}},
+    {.kernel = {2, 13}},
+    {.kernel = {4, 13}, .stride = {3, 1}, .padding = {2, 0}},
+    {.kernel = {1, 13}, .stride = {2, 5}, .dilation = {3, 1}},
+};
+
 static wg_value *pooled(wg_value *x, int variant)
 {
     return wg_max_pool2d(x, &pools[variant]);
+}
+
+static wg_value *pooled_densely(wg_value *x, int variant)
+{
+    return wg_max_pool2d(x, &dense_pools[variant]);
+}
+
+static wg_value *pooled_whole(wg_value *x, int variant)
+{
+    (void)variant;
+    return wg_max_pool2d(x, &(wg_pool2d_options){.kernel = {x->shape.dim[2], x->shape.dim[3]}});
 }
 
 /* The gradient, through pool_scatter. */
@@ -235,6 +256,11 @@ static void windows_are_pooled(void **state)
         compared += check(pooled, variant, WG_SHAPE(1, 2, 9, 700), "windows", 0);
         compared += check(scattered, variant, WG_SHAPE(2, 3, 40, 31), "windows", 1e-5);
     }
+    for (int variant = 0; variant < WG_COUNT(dense_pools); variant++)
+        compared += check(pooled_densely, variant, WG_SHAPE(5, 7, 9, 13), "windows", 0);
+    for (int64_t h = 1; h < 9; h++)
+        for (int64_t w = 1; w < 9; w++)
+            compared += check(pooled_whole, 0, WG_SHAPE(4, 9, h, w), "windows", 0);
     assert_true(compared > 50000);
 }
 

@@ -110,6 +110,44 @@ static int64_t first_place(const simd_pool *a, int64_t p, int64_t q)
            window_position(&a->w, q, window_first_tap(&a->w, q));
 }
 
+/* Whether rows of a window are whole rows of the plane, one after the other, as in a pooling of
+ * whole planes: its numbers lie side by side. */
+static bool is_dense(const simd_pool *a)
+{
+    const simd_window *h = &a->h, *w = &a->w;
+    return w->count == 1 && w->kernel == w->size && w->padding == 0 && w->dilation == 1 &&
+           (h->dilation == 1 || h->kernel == 1);
+}
+
+/* Such a window: number i of n, of lane i % LANES.  Of equal lanes, the one of the first place. */
+static void max_of_dense(const void *args, int64_t row)
+{
+    const simd_pool *a = args;
+    const simd_window *h = &a->h;
+    int64_t p = row % h->count, size = a->w.size, tap = window_first_tap(h, p);
+    int64_t from = window_position(h, p, tap) * size, n = (window_end_tap(h, p) - tap) * size;
+    const float *x = a->x + row / h->count * h->size * size + from;
+    float best[LANES];
+    int32_t at[LANES];
+    for (int l = 0; l < LANES; l++) {
+        best[l] = -INFINITY;
+        at[l] = NONE;
+    }
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+        take_vector((const numbers *)(x + i), i, 1, best, at);
+    if (whole < n)
+        take_some(x, whole, 1, n - whole, best, at);
+    int top = 0;
+    for (int l = 1; l < LANES; l++) {
+        bool same = best[l] == best[top] || (best[l] != best[l] && best[top] != best[top]),
+             more = !(best[l] <= best[top]) && best[top] == best[top];
+        top = (same ? (uint32_t)at[l] < (uint32_t)at[top] : more) ? l : top;
+    }
+    a->y[row] = best[top];
+    a->index[row] = from + (at[top] == NONE ? 0 : at[top]);
+}
+
 static void max_row(const void *args, int64_t row)
 {
     const simd_pool *a = args;
@@ -135,7 +173,11 @@ static void max_row(const void *args, int64_t row)
 void SIMD(max_pool)(const simd_pool *a)
 {
     int64_t rows = a->planes * a->h.count, work = rows * a->w.count * a->h.kernel * a->w.kernel;
-    simd_tasks(work < 1 << 14 ? 1 : a->threads, rows, max_row, a);
+    int threads = work < 1 << 14 ? 1 : a->threads;
+    if (is_dense(a))
+        simd_tasks(threads, rows, max_of_dense, a);
+    else
+        simd_tasks(threads, rows, max_row, a);
 }
 
 /* Sets *failed if an index lies outside the plane. */

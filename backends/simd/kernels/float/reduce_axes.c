@@ -148,10 +148,12 @@ SIMD_INLINE void best_of_columns(const simd_reduce_axes *a, const real *x, int64
 
 /* ---- over both ends -------------------------------------------------------------------------- */
 
-/* A run is the inner numbers of one index of the middle: how many of these a task takes. */
+/* A run is the inner numbers of one index of the middle: how many of these a task takes.  Short
+ * ones are one row of COLUMNS together. */
 static int64_t runs_of_task(const simd_reduce_axes *a)
 {
-    int64_t most = simd_smaller(COLUMNS, SIDE_BY_SIDE / a->inner),
+    int64_t most = a->inner < NARROW ? COLUMNS / a->inner
+                                     : simd_smaller(COLUMNS, SIDE_BY_SIDE / a->inner),
             fair = a->middle / (TASKS * a->threads), n = simd_smaller(most, fair);
     return n > 1 ? n : 1;
 }
@@ -173,6 +175,42 @@ SIMD_INLINE void fold_runs(const simd_reduce_axes *a, const real *x, int64_t cou
             }
             sum[r] = all;
         }
+}
+
+/* Of short runs, the sum of each column first. */
+SIMD_INLINE void fold_short_runs(const simd_reduce_axes *a, const real *x, int64_t count, term t,
+                                 const double *centre, double *sum)
+{
+    int64_t wide = count * a->inner, step = a->middle * a->inner;
+    double centres[COLUMNS];
+    for (int64_t r = 0; r < count; r++)
+        for (int64_t i = 0; i < a->inner; i++)
+            centres[r * a->inner + i] = centre[r];
+    for (int64_t o = 0; o < a->outer; o += ROWS) {
+        double some[COLUMNS];
+        for (int64_t k = 0; k < wide; k++)
+            some[k] = t == FACTOR;
+        fold_rows(x + o * step, step, simd_smaller(ROWS, a->outer - o), wide, t, centres, some);
+        for (int64_t r = 0; r < count; r++)
+            for (int64_t i = r * a->inner; i < (r + 1) * a->inner; i++)
+                sum[r] = t == FACTOR ? sum[r] * some[i] : sum[r] + some[i];
+    }
+}
+
+SIMD_INLINE void best_of_short_runs(const simd_reduce_axes *a, const real *x, int64_t count,
+                                    real sign, real *y)
+{
+    real best[COLUMNS];
+    int64_t wide = count * a->inner;
+    for (int64_t k = 0; k < wide; k++)
+        best[k] = -INFINITY;
+    best_of_rows(x, a->middle * a->inner, a->outer, wide, sign, best);
+    for (int64_t r = 0; r < count; r++) {
+        real *run = best + r * a->inner;
+        for (int64_t i = 1; i < a->inner; i++)
+            run[0] = is_better(run[i], run[0]) ? run[i] : run[0];
+        y[r] = sign * run[0];
+    }
 }
 
 static void best_of_run(const real *x, int64_t n, real sign, real *best)
@@ -297,10 +335,17 @@ static void reduce_columns(const void *args, int64_t task)
 static void reduce_runs(const void *args, int64_t task)
 {
     const simd_reduce_axes *a = args;
-    const layout in = {fold_runs, best_of_runs, (double)a->outer * (double)a->inner};
+    const double terms = (double)a->outer * (double)a->inner;
+    const layout in = {fold_runs, best_of_runs, terms},
+                 in_short = {fold_short_runs, best_of_short_runs, terms};
     int64_t runs = runs_of_task(a), first = task * runs,
             count = simd_smaller(runs, a->middle - first);
-    reduce_some(a, &in, (const real *)a->x + first * a->inner, count, (real *)a->y + first);
+    const real *x = (const real *)a->x + first * a->inner;
+    real *y = (real *)a->y + first;
+    if (a->inner < NARROW)
+        reduce_some(a, &in_short, x, count, y);
+    else
+        reduce_some(a, &in, x, count, y);
 }
 
 /* Short rows become columns, and the rest of COLUMNS zeros. */
