@@ -75,19 +75,71 @@ typedef struct copy {
     const wgi_axes *axes;
 } copy;
 
+/* Rows one after the other, the elements (y0, x0) and those that follow along axis 1: a call for
+ * each row would take longer than a short one.  `bytes` and `size` are constants where this is
+ * inlined. */
+static inline void copy_short(size_t bytes, int64_t rows, int64_t size, const wgi_axes *a, char *y,
+                              const char *x)
+{
+    int64_t y_step = a->to[0] * (int64_t)bytes, x_step = a->from[0] * (int64_t)bytes;
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t i = 0; i < size; i++)
+            memcpy(y + i * y_step, x + i * x_step, bytes);
+        y += a->to[1] * (int64_t)bytes;
+        x += a->from[1] * (int64_t)bytes;
+    }
+}
+
+static inline void copy_short_of(size_t bytes, int64_t rows, const wgi_axes *a, char *y,
+                                 const char *x)
+{
+    switch (a->size[0]) {
+    case 1: copy_short(bytes, rows, 1, a, y, x); break;
+    case 2: copy_short(bytes, rows, 2, a, y, x); break;
+    case 3: copy_short(bytes, rows, 3, a, y, x); break;
+    case 4: copy_short(bytes, rows, 4, a, y, x); break;
+    default: copy_short(bytes, rows, a->size[0], a, y, x);
+    }
+}
+
+enum { SHORT = 12 /* elements of a row at most */ };
+
+/* Rows that differ in their index of axis 1 only, from (y0, x0) on */
+static void copy_run(const copy *k, int64_t rows, int64_t y0, int64_t x0)
+{
+    const wgi_axes *a = k->axes;
+    char *y = (char *)k->to + y0 * (int64_t)k->bytes;
+    const char *x = (const char *)k->from + x0 * (int64_t)k->bytes;
+    if (a->size[0] > SHORT) {
+        for (int64_t i = 0; i < rows; i++)
+            copy_row(k->bytes, a->size[0], k->to, y0 + i * a->to[1], a->to[0], k->from,
+                     x0 + i * a->from[1], a->from[0]);
+        return;
+    }
+    switch (k->bytes) {
+    case 1: copy_short_of(1, rows, a, y, x); break;
+    case 2: copy_short_of(2, rows, a, y, x); break;
+    case 4: copy_short_of(4, rows, a, y, x); break;
+    default: copy_short_of(8, rows, a, y, x);
+    }
+}
+
 static void copy_rows(const wg_call *c, const void *loop, int64_t first, int64_t end)
 {
     (void)c;
     const copy *k = loop;
     const wgi_axes *a = k->axes;
-    for (int64_t row = first; row < end; row++) {
+    int64_t along = a->rank > 1 ? a->size[1] : 1;
+    for (int64_t row = first, rows; row < end; row += rows) {
         int64_t y0 = k->to_start, x0 = k->from_start, rest = row;
+        rows = along - row % along;
+        rows = rows < end - row ? rows : end - row;
         for (int i = 1; i < a->rank; i++) {
             y0 += rest % a->size[i] * a->to[i];
             x0 += rest % a->size[i] * a->from[i];
             rest /= a->size[i];
         }
-        copy_row(k->bytes, a->size[0], k->to, y0, a->to[0], k->from, x0, a->from[0]);
+        copy_run(k, rows, y0, x0);
     }
 }
 
