@@ -7,6 +7,7 @@
 #include "backends/waiting.h"
 #include "graph/clock.h"
 #include "graph/element.h"
+#include "wengert/ops/fused.h"
 #include "wengert/ops/table.h"
 
 #include <math.h>
@@ -152,6 +153,33 @@ static void describe_source(wg_plan *p, const wg_value *v)
              how_many);
 }
 
+static int infinity_of(double x)
+{
+    return !isinf(x) ? 0 : x > 0 ? HAS_PLUS : HAS_MINUS;
+}
+
+/* Those that n has from its attributes: what is filled in or padded with, numbers of fused steps. */
+static int infinities_given(const wg_node *n)
+{
+    int given = 0;
+    for (int i = 0; i < n->op->n_attrs; i++) {
+        const wg_attr *a = &n->op->attrs[i];
+        double x = 0;
+        if (a->kind == WG_ATTR_REAL)
+            memcpy(&x, (const char *)n->attrs + a->offset, sizeof x);
+        given |= infinity_of(x);
+    }
+    if (n->op != &wg_op_fused_elementwise)
+        return given;
+    wgi_step step[WGI_STEPS];
+    int steps = wgi_steps_read(((const wg_fused_elementwise_attrs *)n->attrs)->steps, step);
+    for (int i = 0; i < steps; i++)
+        for (int k = 0; k < step[i].n_in; k++)
+            if (step[i].in[k].kind == WGI_TERM_NUMBER)
+                given |= infinity_of(step[i].in[k].number);
+    return given;
+}
+
 /* Which infinities op makes itself if a result has them and operands had `had`. */
 static int infinities_to_make(const wg_op *op, int had)
 {
@@ -173,14 +201,15 @@ static int infinities_to_make(const wg_op *op, int had)
 
 /* *at is the element.
  *
- * A node makes NaN if a result has one, and an infinity if a result has it but no operand had any;
+ * A node makes NaN if a result has one, and an infinity if a result has it but neither an operand
+ * nor an attribute had any;
  * where signs last, none of that sign: so a mask of -inf passes, and the overflow of exp beside it
  * does not.  What operands had is noted by storage, since a result may have taken their place.  If
  * an operand had NaN, the message says where it came from. */
 static bool makes_nonfinite(wg_plan *p, const wgi_work *w, int64_t *at)
 {
     const wg_node *n = w->node;
-    int had = 0;
+    int had = infinities_given(n);
     for (int k = 0; k < n->n_in; k++)
         had |= storage_at(p, n->in[k])->nonfinite;
     for (int k = 0; k < n->n_out; k++) {

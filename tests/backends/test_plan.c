@@ -334,6 +334,31 @@ static void infinity_of_a_mask_passes(void **state)
     wg_graph_free(g);
 }
 
+/* The same where the infinity is an attribute, or a number of fused steps. */
+static void infinities_that_are_given_pass(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 2)), *eye = wg_eye(g, WG_BOOL, 2);
+        wg_value *low = wg_fill(g, WG_F32, WG_SCALAR, -INFINITY), *s = wg_scale(wg_tanh(x), 2);
+        wg_value *masked = how == 0   ? wg_masked_fill(s, eye, -INFINITY)
+                           : how == 1 ? wg_where(eye, low, s)
+                                      : wg_pad(s, WG_SHAPE(0, 1), WG_SHAPE(1, 0), -INFINITY);
+        wg_value *y = wg_softmax(masked, -1), *z = wg_log(wg_scale(x, 3));
+        wg_output(y, "y");
+        wg_output(z, "z");
+        wg_plan *p = plan_of(g, &(wg_plan_options){.check_nonfinite = true});
+        memcpy(wg_plan_data(p, x), ((float[]){1, 2, 3, 4}), 16);
+        run(p, 0);
+        ((float *)wg_plan_data(p, x))[3] = 0;
+        assert_int_equal(wg_plan_run(p, 0), WG_ENONFINITE);
+        assert_non_null(strstr(wg_plan_message(p), "log("));
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
 /* ---- threads, seeds, profile ----------------------------------------------------------------- */
 
 static wg_graph *busy_graph(wg_value **x, wg_value **loss)
@@ -521,6 +546,7 @@ int main(void)
         cmocka_unit_test(an_op_without_a_kernel_names_the_node),
         cmocka_unit_test(the_first_nonfinite_value_is_named),
         cmocka_unit_test(infinity_of_a_mask_passes),
+        cmocka_unit_test(infinities_that_are_given_pass),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(seed_and_step_choose_the_random_numbers),
         cmocka_unit_test(a_profiled_run_times_each_step),
