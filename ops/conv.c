@@ -84,6 +84,18 @@ double wgi_conv_flops(const wg_value *each, const wg_value *weight)
     return 2.0 * (double)wg_value_count(each) * taps;
 }
 
+/* Always false: the channels of x are not those that w takes. */
+static bool need_channels(wg_node *n, const wg_conv_attrs *a, const wg_shape *x, const wg_shape *w)
+{
+    char is[160], weight[160], groups[80] = "";
+    if (a->groups > 1)
+        snprintf(groups, sizeof groups, " in each of %lld groups", (long long)a->groups);
+    return wg_fail(n, WG_ESHAPE,
+                   "x is %s, of %lld channels along axis 1; w is %s, for %lld channels%s",
+                   wg_shape_text(x, is, sizeof is), (long long)x->dim[1],
+                   wg_shape_text(w, weight, sizeof weight), (long long)w->dim[1], groups);
+}
+
 /* Checks an x and a w, given or wanted; *y becomes the shape of their convolution. */
 static bool need_geometry(wg_node *n, const wg_conv_attrs *a, const wg_shape *x, const wg_shape *w,
                           wg_shape *y)
@@ -94,10 +106,7 @@ static bool need_geometry(wg_node *n, const wg_conv_attrs *a, const wg_shape *x,
                        "%lld groups do not divide %lld input and %lld output channels",
                        (long long)a->groups, (long long)in, (long long)out);
     if (in / a->groups != w->dim[1])
-        return wg_fail(
-            n, WG_ESHAPE,
-            "%lld input channels in %lld groups need a weight of %lld per group, not %lld",
-            (long long)in, (long long)a->groups, (long long)(in / a->groups), (long long)w->dim[1]);
+        return need_channels(n, a, x, w);
     *y = (wg_shape){x->rank, {x->dim[0], out}};
     for (int k = wgi_conv_first(x->rank); k < WGI_CONV_AXES; k++) {
         wg_sliding s = wgi_conv_windows(a, x, w, k);

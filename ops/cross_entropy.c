@@ -22,15 +22,18 @@ const wg_attr wgi_cross_entropy_table[5] = {
 static bool need_operands(wg_node *n, int i)
 {
     const wg_cross_entropy_attrs *a = n->attrs;
-    char is[160], must[160];
+    char is[160], must[160], logits[160];
     if (!wg_need_float(n, i) || !wg_need_rank(n, i, 1, WG_MAX_RANK) || !wg_need_int(n, i + 1))
         return false;
     wg_shape rows = n->in[i]->shape;
     rows.rank--;
     if (!wg_shape_equal(&n->in[i + 1]->shape, &rows))
-        return wg_fail(n, WG_ESHAPE, "targets is %s, must be %s",
+        return wg_fail(n, WG_ESHAPE,
+                       "targets is %s, must be %s: logits is %s, with the classes along its last "
+                       "axis",
                        wg_shape_text(&n->in[i + 1]->shape, is, sizeof is),
-                       wg_shape_text(&rows, must, sizeof must));
+                       wg_shape_text(&rows, must, sizeof must),
+                       wg_shape_text(&n->in[i]->shape, logits, sizeof logits));
     if (!(a->smoothing >= 0 && a->smoothing <= 1))
         return wg_fail(n, WG_EINVAL, "smoothing is %g, must be in [0, 1]", a->smoothing);
     if (a->ignore < INT32_MIN || a->ignore > INT32_MAX)

@@ -15,6 +15,18 @@ static void sizes(const wg_node *n, int i, bool transposed, int64_t *rows, int64
     *columns = s->dim[s->rank - (transposed ? 2 : 1)];
 }
 
+/* What operands 0 and 1, maybe transposed, have in common is `inner` and `other` long. */
+static bool need_same_inner(wg_node *n, bool transpose_a, bool transpose_b, int64_t inner,
+                            int64_t other)
+{
+    char a[160], b[160];
+    return inner == other ||
+           wg_fail(n, WG_ESHAPE, "%s%s times %s%s: inner sizes %lld and %lld differ",
+                   wg_shape_text(&n->in[0]->shape, a, sizeof a), transpose_a ? " transposed" : "",
+                   wg_shape_text(&n->in[1]->shape, b, sizeof b), transpose_b ? " transposed" : "",
+                   (long long)inner, (long long)other);
+}
+
 static bool infer_matmul(wg_node *n)
 {
     const wg_matmul_attrs *t = n->attrs;
@@ -25,9 +37,8 @@ static bool infer_matmul(wg_node *n)
         return false;
     sizes(n, 0, t->transpose_a, &rows, &k);
     sizes(n, 1, t->transpose_b, &k2, &columns);
-    if (k != k2)
-        return wg_fail(n, WG_ESHAPE, "inner sizes %lld and %lld differ", (long long)k,
-                       (long long)k2);
+    if (!need_same_inner(n, t->transpose_a, t->transpose_b, k, k2))
+        return false;
     wg_shape a = n->in[0]->shape, b = n->in[1]->shape;
     a.rank -= 2;
     b.rank -= 2;
@@ -189,9 +200,9 @@ static bool infer_linear(wg_node *n)
         !wg_need_rank(n, 0, 1, WG_MAX_RANK) || !wg_need_rank(n, 1, 2, 2))
         return false;
     wg_shape y = n->in[0]->shape;
-    if (y.dim[y.rank - 1] != size_in(n))
-        return wg_fail(n, WG_ESHAPE, "inner sizes %lld and %lld differ",
-                       (long long)y.dim[y.rank - 1], (long long)size_in(n));
+    if (!need_same_inner(n, false, !((const wg_linear_attrs *)n->attrs)->in_first,
+                         y.dim[y.rank - 1], size_in(n)))
+        return false;
     if (n->n_in > 2 && (!wg_need_same_dtype(n, 0, 2) || !wg_need_rank(n, 2, 1, 1) ||
                         !wg_need_dim(n, 2, 0, size_out(n))))
         return false;

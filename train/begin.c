@@ -53,10 +53,9 @@ static const char *wrong_schedule(const wg_trainer_options *o)
 {
     const wg_schedule *s = &o->schedule;
     double first = wg_schedule_rate(s, 1);
-    if (s->kind == WG_SCHEDULE_NOAM && s->rate == 0 && s->d_model == 0)
-        return "schedule: expected a kind and a rate, such as {WG_SCHEDULE_CONSTANT, .rate = "
-               "1e-3}, "
-               "got none";
+    if (s->rate == 0 && (s->kind != WG_SCHEDULE_NOAM || s->d_model == 0))
+        return "schedule: expected a kind and a rate above 0, such as {WG_SCHEDULE_CONSTANT, "
+               ".rate = 1e-3}";
     if (s->kind < WG_SCHEDULE_NOAM || s->kind > WG_SCHEDULE_CONSTANT)
         return "schedule: expected a kind of wg_schedule_kind";
     if (!(s->rate >= 0) || !isfinite(first) || first < 0)

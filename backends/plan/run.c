@@ -229,10 +229,11 @@ static bool makes_nonfinite(wg_plan *p, const wgi_work *w, int64_t *at)
         }
         int worst = made & HAS_NAN ? HAS_NAN : made;
         nonfinite_in(n->out[k], w->call.out[k], worst, at);
-        char element[200];
-        snprintf(p->call_message, sizeof p->call_message, "result %d is %s at element %s", k,
+        char element[180]; /* of WG_MAX_RANK axes */
+        snprintf(p->call_message, sizeof p->call_message, "result %d is %s at element %s%s", k,
                  worst == HAS_NAN ? "NaN" : "infinite",
-                 element_text(&n->out[k]->shape, *at, element, sizeof element));
+                 element_text(&n->out[k]->shape, *at, element, sizeof element),
+                 n->phase == WG_BACKWARD ? ", in the backward pass" : "");
         return true;
     }
     return false;

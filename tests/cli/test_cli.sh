@@ -140,7 +140,7 @@ code 2 bench op matmul --sample zz;     says err "matmul has no sample 'zz'; wen
 code 2 bench op matmul --sample zz --shape 5x6,6x7; says err "matmul has no sample 'zz'; wengert ops matmul lists them"
 code 2 bench op neg --preset base;      says err "no preset for neg"
 code 2 bench op add --preset tiny
-code 1 bench op matmul $quick --shape 5x6,7x6; says err "matmul(x0, x1): inner sizes 6 and 7 differ"
+code 1 bench op matmul $quick --shape 5x6,7x6; says err "matmul(x0, x1): [5,6] times [7,6]: inner sizes 6 and 7 differ"
 code 3 bench op embedding $quick --shape 4x8,5@400; says err "outside"
 step="bench train-step --preset tiny --batch 2 --length 5 --vocabulary 50 $quick"
 json_step=

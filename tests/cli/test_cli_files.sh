@@ -152,7 +152,7 @@ code 2 graph folder;           says err "folder: not a folder of \`wengert train
 code 2 graph text;             says err "text: not a model: expected a file whose name ends in .wg, .onnx or .so"
 code 2 graph "$no_model";      says err "is not a model: it has no function 'wengert_model'"
 code 1 graph "$other_abi";     says err "is a model for another ABI than 2"
-code 1 graph "$mistake";       says err "matmul(x, x): inner sizes 3 and 2 differ (bad_model.c:"
+code 1 graph "$mistake";       says err "matmul(x, x): [2,3] times [2,3]: inner sizes 3 and 2 differ (bad_model.c:"
 printf 'wengert-graph 1\n%%x = reluu()\n' >bad.wg
 for command in graph gradcheck bench "diff --bits --backends cpu,simd"; do
     code 3 $command bad.wg;    says err "bad.wg:2:6: no op 'reluu'; did you mean 'relu'?"

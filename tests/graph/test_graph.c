@@ -16,8 +16,9 @@ static void an_error_names_scope_op_operands_numbers_and_line(void **state)
     assert_null(wg_matmul(q, k));
     char expected[200];
     snprintf(expected, sizeof expected,
-             "encoder/layer3: matmul(q, k): inner sizes 64 and 63 differ (test_graph.c:%d)",
-             __LINE__ - 4);
+             "encoder/layer3: matmul(q, k): [2,64] times [63,2]: inner sizes 64 and 63 differ "
+             "(test_graph.c:%d)",
+             __LINE__ - 5);
     assert_string_equal(wg_graph_message(g), expected);
     assert_int_equal(wg_graph_status(g), WG_ESHAPE);
     assert_null(wg_add(q, q)); /* the first error sticks */

@@ -39,9 +39,10 @@ static void a_mistake_of_the_model_is_in_its_graph(void **state)
     assert_int_equal(wg_model_load(&loaded, MODEL_WITH_MISTAKE, NULL), WG_OK);
     wg_graph *g = wg_graph_new();
     assert_null(loaded.model->build(g));
-    check_that(strstr(wg_graph_message(g),
-                      "matmul(x, x): inner sizes 3 and 2 differ (bad_model.c:") != NULL,
-               "%s", wg_graph_message(g));
+    check_that(
+        strstr(wg_graph_message(g),
+               "matmul(x, x): [2,3] times [2,3]: inner sizes 3 and 2 differ (bad_model.c:") != NULL,
+        "%s", wg_graph_message(g));
     wg_graph_free(g);
     wg_model_unload(&loaded);
 }

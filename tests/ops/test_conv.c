@@ -299,7 +299,7 @@ static const small_refusal refusals[] = {
      "conv2d(x, w): along W a kernel of 3 with dilation 4 spans 9, more than the 6 of size 6 and "
      "padding 0"},
     {convolve, &(const convolution){3, false, {.groups = 1}},
-     "4 input channels in 1 groups need a weight of 4 per group, not 3"},
+     "conv2d(x, w): x is [1,4,5,6], of 4 channels along axis 1; w is [6,3,3,3], for 3 channels"},
     {convolve, &(const convolution){1, false, {.groups = 4}},
      "4 groups do not divide 4 input and 6 output channels"},
     {convolve, &(const convolution){4, false, {.groups = -1}}, "-1 groups do not divide"},

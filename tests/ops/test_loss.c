@@ -250,7 +250,8 @@ static void bad_options_are_refused(void **state)
     wg_graph *g = wg_graph_new();
     wg_cross_entropy(wg_fill(g, WG_F32, WG_SHAPE(2, 5), 0), wg_fill(g, WG_I32, WG_SHAPE(3), 0),
                      NULL, NULL);
-    small_refused(g, "targets is [3], must be [2]");
+    small_refused(g,
+                  "targets is [3], must be [2]: logits is [2,5], with the classes along its last");
 }
 
 /* ---- the others ------------------------------------------------------------------------------ */

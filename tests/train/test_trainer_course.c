@@ -42,7 +42,7 @@ static void a_run_that_does_not_improve_ends(void **state)
     static const wg_parameter_group all = {.names = "hidden*", .rate = 1};
     heard h = {{0}, "", "", ""};
     wg_trainer_options o = usual();
-    o.schedule = (wg_schedule){WG_SCHEDULE_CONSTANT, .rate = 0};
+    o.schedule = (wg_schedule){WG_SCHEDULE_CONSTANT, .rate = 1e-30};
     o.groups = &all;
     o.n_groups = 1;
     o.valid = &examples;
