@@ -166,12 +166,15 @@ static const wg_pool2d_options pools[] = {
     {.kernel = {4, 4}, .stride = {1, 1}, .padding = {2, 2}, .dilation = {2, 2}},
 };
 
-/* Rows of a window are whole rows of the plane [9,13]. */
-static const wg_pool2d_options dense_pools[] = {
+/* Few and wide windows of the plane [9,13]; rows of the first ones are whole rows of it. */
+static const wg_pool2d_options wide_pools[] = {
     {.kernel = {9, 13}},
     {.kernel = {2, 13}},
     {.kernel = {4, 13}, .stride = {3, 1}, .padding = {2, 0}},
     {.kernel = {1, 13}, .stride = {2, 5}, .dilation = {3, 1}},
+    {.kernel = {3, 13}, .stride = {2, 4}, .padding = {1, 6}, .dilation = {2, 1}},
+    {.kernel = {4, 6}, .stride = {1, 6}},
+    {.kernel = {2, 11}, .stride = {3, 2}, .padding = {0, 3}},
 };
 
 static wg_value *pooled(wg_value *x, int variant)
@@ -179,9 +182,9 @@ static wg_value *pooled(wg_value *x, int variant)
     return wg_max_pool2d(x, &pools[variant]);
 }
 
-static wg_value *pooled_densely(wg_value *x, int variant)
+static wg_value *pooled_widely(wg_value *x, int variant)
 {
-    return wg_max_pool2d(x, &dense_pools[variant]);
+    return wg_max_pool2d(x, &wide_pools[variant]);
 }
 
 static wg_value *pooled_whole(wg_value *x, int variant)
@@ -256,8 +259,8 @@ static void windows_are_pooled(void **state)
         compared += check(pooled, variant, WG_SHAPE(1, 2, 9, 700), "windows", 0);
         compared += check(scattered, variant, WG_SHAPE(2, 3, 40, 31), "windows", 1e-5);
     }
-    for (int variant = 0; variant < WG_COUNT(dense_pools); variant++)
-        compared += check(pooled_densely, variant, WG_SHAPE(5, 7, 9, 13), "windows", 0);
+    for (int variant = 0; variant < WG_COUNT(wide_pools); variant++)
+        compared += check(pooled_widely, variant, WG_SHAPE(5, 7, 9, 13), "windows", 0);
     for (int64_t h = 1; h < 9; h++)
         for (int64_t w = 1; w < 9; w++)
             compared += check(pooled_whole, 0, WG_SHAPE(4, 9, h, w), "windows", 0);

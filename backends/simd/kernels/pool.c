@@ -110,43 +110,74 @@ static int64_t first_place(const simd_pool *a, int64_t p, int64_t q)
            window_position(&a->w, q, window_first_tap(&a->w, q));
 }
 
-/* Whether rows of a window are whole rows of the plane, one after the other, as in a pooling of
- * whole planes: its numbers lie side by side. */
-static bool is_dense(const simd_pool *a)
+/* ---- one window after the other -------------------------------------------------------------- */
+
+/* Whether that takes fewer vectors than windows side by side: there are few in a row, and they are
+ * wide, as in a pooling of whole planes. */
+static bool is_wide(const simd_window *w)
 {
-    const simd_window *h = &a->h, *w = &a->w;
-    return w->count == 1 && w->kernel == w->size && w->padding == 0 && w->dilation == 1 &&
-           (h->dilation == 1 || h->kernel == 1);
+    int64_t side_by_side = w->kernel * simd_divide_up(w->count, LANES),
+            in_turn = w->count * simd_divide_up(w->kernel, LANES);
+    return w->dilation == 1 && in_turn < side_by_side;
 }
 
-/* Such a window: number i of n, of lane i % LANES.  Of equal lanes, the one of the first place. */
-static void max_of_dense(const void *args, int64_t row)
+/* n numbers that lie side by side, of which number i has lane i % LANES */
+static void take_run(const float *x, int64_t at, int64_t n, float *best, int32_t *where)
 {
-    const simd_pool *a = args;
-    const simd_window *h = &a->h;
-    int64_t p = row % h->count, size = a->w.size, tap = window_first_tap(h, p);
-    int64_t from = window_position(h, p, tap) * size, n = (window_end_tap(h, p) - tap) * size;
-    const float *x = a->x + row / h->count * h->size * size + from;
-    float best[LANES];
-    int32_t at[LANES];
-    for (int l = 0; l < LANES; l++) {
-        best[l] = -INFINITY;
-        at[l] = NONE;
-    }
     int64_t whole = n / LANES * LANES;
     for (int64_t i = 0; i < whole; i += LANES)
-        take_vector((const numbers *)(x + i), i, 1, best, at);
+        take_vector((const numbers *)(x + at + i), at + i, 1, best, where);
     if (whole < n)
-        take_some(x, whole, 1, n - whole, best, at);
+        take_some(x, at + whole, 1, n - whole, best, where);
+}
+
+/* The best of the lanes; of equal ones, or NaNs, the first in the plane. */
+static int best_lane(const float *best, const int32_t *at)
+{
     int top = 0;
     for (int l = 1; l < LANES; l++) {
         bool same = best[l] == best[top] || (best[l] != best[l] && best[top] != best[top]),
              more = !(best[l] <= best[top]) && best[top] == best[top];
         top = (same ? (uint32_t)at[l] < (uint32_t)at[top] : more) ? l : top;
     }
-    a->y[row] = best[top];
-    a->index[row] = from + (at[top] == NONE ? 0 : at[top]);
+    return top;
 }
+
+/* Window (p, q).  Rows that are whole rows of the plane are one run. */
+static void max_of_window(const simd_pool *a, const float *x, int64_t p, int64_t q, float *y,
+                          int64_t *index)
+{
+    const simd_window *h = &a->h, *w = &a->w;
+    float best[LANES];
+    int32_t at[LANES];
+    for (int l = 0; l < LANES; l++) {
+        best[l] = -INFINITY;
+        at[l] = NONE;
+    }
+    int64_t tap = window_first_tap(h, p), rows = window_end_tap(h, p) - tap,
+            first = window_first_tap(w, q), n = window_end_tap(w, q) - first;
+    int64_t from = window_position(h, p, tap) * w->size + window_position(w, q, first);
+    if (n == w->size && h->dilation == 1) {
+        n *= rows;
+        rows = 1;
+    }
+    for (int64_t i = 0; i < rows; i++)
+        take_run(x, from + i * h->dilation * w->size, n, best, at);
+    int top = best_lane(best, at);
+    *y = best[top];
+    *index = at[top] == NONE ? from : at[top];
+}
+
+static void max_of_windows(const void *args, int64_t row)
+{
+    const simd_pool *a = args;
+    const float *x = a->x + row / a->h.count * a->h.size * a->w.size;
+    for (int64_t q = 0; q < a->w.count; q++)
+        max_of_window(a, x, row % a->h.count, q, a->y + row * a->w.count + q,
+                      a->index + row * a->w.count + q);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
 
 static void max_row(const void *args, int64_t row)
 {
@@ -174,8 +205,8 @@ void SIMD(max_pool)(const simd_pool *a)
 {
     int64_t rows = a->planes * a->h.count, work = rows * a->w.count * a->h.kernel * a->w.kernel;
     int threads = work < 1 << 14 ? 1 : a->threads;
-    if (is_dense(a))
-        simd_tasks(threads, rows, max_of_dense, a);
+    if (is_wide(&a->w))
+        simd_tasks(threads, rows, max_of_windows, a);
     else
         simd_tasks(threads, rows, max_row, a);
 }
