@@ -158,7 +158,7 @@ static int infinity_of(double x)
     return !isinf(x) ? 0 : x > 0 ? HAS_PLUS : HAS_MINUS;
 }
 
-/* Those that n has from its attributes: what is filled in or padded with, numbers of fused steps. */
+/* Those that n has from its attributes: what is filled or padded with, numbers of fused steps. */
 static int infinities_given(const wg_node *n)
 {
     int given = 0;

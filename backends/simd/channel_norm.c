@@ -25,17 +25,23 @@ static simd_channel_norm sizes_of(const wg_node *n)
     return a;
 }
 
-static const char *refuses(const wg_node *n)
+/* How planes are met: as they are, or, if they are short, as columns or as runs of a group. */
+typedef enum shape { PLANES, COLUMNS, RUNS } shape;
+
+static shape shape_of(const simd_channel_norm *a)
 {
-    const char *why = wgi_simd_refuses_empty(n);
-    return why ? why : by_group(n) && sizes_of(n).size == 1 ? "planes of one number" : NULL;
+    enum { SHORT = 128 };
+    return a->groups && a->size <= SHORT ? RUNS : !a->groups && a->size == 1 ? COLUMNS : PLANES;
 }
 
 static size_t scratch(const wg_node *n, int threads)
 {
-    (void)threads;
     simd_channel_norm a = sizes_of(n);
-    return a.size == 1 ? 0 : (size_t)simd_channel_norm_scratch(&a) * sizeof(double);
+    shape how = shape_of(&a);
+    int64_t doubles = how == COLUMNS ? 0
+                      : how == RUNS  ? simd_group_runs_scratch(&a, threads)
+                                     : simd_channel_norm_scratch(&a);
+    return (size_t)doubles * sizeof(double);
 }
 
 static const float *optional(const wg_call *c, int i)
@@ -61,10 +67,11 @@ static void run(wg_call *c)
     a.y = c->out[0];
     a.mean = c->out[1];
     a.spread = c->out[2];
-    if (a.size == 1)
-        simd_kernels(c)->column_norm_forward(&a);
-    else
-        simd_kernels(c)->channel_norm_forward(&a);
+    switch (shape_of(&a)) {
+    case PLANES: simd_kernels(c)->channel_norm_forward(&a); break;
+    case COLUMNS: simd_kernels(c)->column_norm_forward(&a); break;
+    case RUNS: simd_kernels(c)->group_runs_forward(&a); break;
+    }
 }
 
 /* dy x mean var gain?, or dy x mean rstd gain? -> dx dgain dbias */
@@ -79,16 +86,17 @@ static void run_grad(wg_call *c)
     a.dx = c->out[0];
     a.dgain = c->out[1];
     a.dbias = c->out[2];
-    if (a.size == 1)
-        simd_kernels(c)->column_norm_backward(&a);
-    else
-        simd_kernels(c)->channel_norm_backward(&a);
+    switch (shape_of(&a)) {
+    case PLANES: simd_kernels(c)->channel_norm_backward(&a); break;
+    case COLUMNS: simd_kernels(c)->column_norm_backward(&a); break;
+    case RUNS: simd_kernels(c)->group_runs_backward(&a); break;
+    }
 }
 
 const simd_kernel wgi_simd_channel_norm[] = {
-    {&wg_op_batchnorm, "channels", refuses, scratch, run},
-    {&wg_op_batchnorm_grad, "channels", refuses, scratch, run_grad},
-    {&wg_op_groupnorm, "groups", refuses, scratch, run},
-    {&wg_op_groupnorm_grad, "groups", refuses, scratch, run_grad},
+    {&wg_op_batchnorm, "channels", wgi_simd_refuses_empty, scratch, run},
+    {&wg_op_batchnorm_grad, "channels", wgi_simd_refuses_empty, scratch, run_grad},
+    {&wg_op_groupnorm, "groups", wgi_simd_refuses_empty, scratch, run},
+    {&wg_op_groupnorm_grad, "groups", wgi_simd_refuses_empty, scratch, run_grad},
     {.op = NULL},
 };

@@ -138,8 +138,9 @@ static inline int64_t simd_norm_blocks(int64_t rows)
     return blocks < rows ? blocks : rows;
 }
 
-/* batchnorm and groupnorm of x [examples, channels, size], and their gradients; see channel_norm.c
- * and, where size is 1, channel_columns.c.  A plane is the `size` numbers of one channel of one
+/* batchnorm and groupnorm of x [examples, channels, size], and their gradients; see channel_norm.c,
+ * for batchnorm where size is 1 channel_columns.c, and for groupnorm where it is small
+ * group_runs.c.  A plane is the `size` numbers of one channel of one
  * example.  A set of planes has one mean: the channel's planes of all examples, or with `groups`
  * > 0 the planes of one example whose channels are a group. */
 typedef struct simd_channel_norm {
@@ -182,6 +183,15 @@ static inline int64_t simd_channel_norm_scratch(const simd_channel_norm *a)
 {
     simd_plane_sets s = simd_plane_sets_of(a, true);
     return (s.pieces + 1) * SIMD_PLANE_SUMS * s.count;
+}
+
+/* In doubles as well: sums, two rows of all channels, and two runs for each thread. */
+enum { SIMD_GROUP_RUN_EXAMPLES = 64 };
+static inline int64_t simd_group_runs_scratch(const simd_channel_norm *a, int threads)
+{
+    int64_t blocks = (a->examples + SIMD_GROUP_RUN_EXAMPLES - 1) / SIMD_GROUP_RUN_EXAMPLES;
+    int64_t row = a->channels * a->size, run = row / a->groups;
+    return blocks * a->channels * 2 + row + threads * run;
 }
 
 /* See paged.c.  q [rows, heads, d], k [slots, heads / groups, d], v [slots, heads / groups, d_v], y
@@ -490,6 +500,8 @@ typedef struct simd_spans {
     X(channel_norm_backward, simd_channel_norm)                                                    \
     X(column_norm_forward, simd_channel_norm)                                                      \
     X(column_norm_backward, simd_channel_norm)                                                     \
+    X(group_runs_forward, simd_channel_norm)                                                       \
+    X(group_runs_backward, simd_channel_norm)                                                      \
     X(scan_forward, simd_scan)                                                                     \
     X(scan_backward, simd_scan)                                                                    \
     X(recurrent_forward, simd_recurrent)                                                           \
