@@ -28,10 +28,14 @@ static simd_channel_norm sizes_of(const wg_node *n)
 /* How planes are met: as they are, or, if they are short, as columns or as runs of a group. */
 typedef enum shape { PLANES, COLUMNS, RUNS } shape;
 
+/* Columns of few rows have more sums than rows. */
 static shape shape_of(const simd_channel_norm *a)
 {
-    enum { SHORT = 128 };
-    return a->groups && a->size <= SHORT ? RUNS : !a->groups && a->size == 1 ? COLUMNS : PLANES;
+    enum { SHORT = 128, ROWS = 4 };
+    bool columns = a->size <= SIMD_COLUMN_NORM_COLUMNS && a->size <= ROWS * a->examples;
+    if (a->groups)
+        return a->size <= SHORT ? RUNS : PLANES;
+    return a->size == 1 || columns ? COLUMNS : PLANES;
 }
 
 static size_t scratch(const wg_node *n, int threads)

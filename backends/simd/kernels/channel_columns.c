@@ -1,20 +1,26 @@
-/* batchnorm of vectors, x [N, C]: the formulas of channel_norm.c, where a channel is a column.  A
- * thread takes a block of columns, which stays in the cache for three passes forward (the mean, the
- * squares about it, the result) and two backward.  A column's sums are made in float over PIECE
- * rows, and over the pieces in double, whatever the block: the bits do not depend on the number of
- * threads. */
+/* batchnorm of vectors, x [N, C], or of short planes, x [N, C, S]: the formulas of channel_norm.c,
+ * where a channel is S columns side by side.  A thread takes a block of columns, which stays in the
+ * cache for three passes forward (the mean, the squares about it, the result) and two backward.  A
+ * column's sums are made in float over PIECE rows, over the pieces in double, and over a channel's
+ * columns in double, whatever the block: the bits do not depend on the number of threads. */
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
 
 #include <math.h>
 
-enum { PIECE = 128, MAX_COLUMNS = 64, MIN_COLUMNS = 16 };
+enum { PIECE = 128, MAX_COLUMNS = SIMD_COLUMN_NORM_COLUMNS, MIN_COLUMNS = 16 };
 
-/* Columns [first, first + width). */
+/* Columns [first, first + width), of whole channels. */
 typedef struct block {
     int64_t first, width;
 } block;
+
+/* Numbers of a row */
+static int64_t row_of(const simd_channel_norm *a)
+{
+    return a->channels * a->size;
+}
 
 typedef struct columns {
     float of[MAX_COLUMNS];
@@ -29,11 +35,38 @@ static void move_sums(float *part, double *sum, int64_t width)
     }
 }
 
+/* The sum of each channel becomes that of all its columns. */
+static void join_columns(double *sum, int64_t width, int64_t size)
+{
+    for (int64_t j = 0; size > 1 && j < width; j += size) {
+        double all = 0;
+        for (int64_t k = 0; k < size; k++)
+            all += sum[j + k];
+        for (int64_t k = 0; k < size; k++)
+            sum[j + k] = all;
+    }
+}
+
+/* A number of each of the block's channels for all its columns; of_channel NULL: `otherwise` */
+static void spread(const float *of_channel, float otherwise, block b, int64_t size, float *column)
+{
+    for (int64_t j = 0, c = b.first / size; j < b.width; j += size, c++)
+        for (int64_t k = 0; k < size; k++)
+            column[j + k] = of_channel ? of_channel[c] : otherwise;
+}
+
+/* The reverse: columns of a channel are equal. */
+static void collect(const float *column, block b, int64_t size, float *of_channel)
+{
+    for (int64_t j = 0, c = b.first / size; j < b.width; j += size, c++)
+        of_channel[c] = column[j];
+}
+
 /* Sums of x, which may cancel. */
 static void sum_columns(const simd_channel_norm *a, block b, double *sum)
 {
     for (int64_t row = 0; row < a->examples; row++) {
-        const float *x = a->x + row * a->channels + b.first;
+        const float *x = a->x + row * row_of(a) + b.first;
 #pragma omp simd
         for (int64_t j = 0; j < b.width; j++)
             sum[j] += (double)x[j];
@@ -47,7 +80,7 @@ static void sum_squares(const simd_channel_norm *a, block b, const columns *cent
     for (int64_t first = 0; first < a->examples; first += PIECE) {
         int64_t end = simd_smaller(first + PIECE, a->examples);
         for (int64_t row = first; row < end; row++) {
-            const float *x = a->x + row * a->channels + b.first;
+            const float *x = a->x + row * row_of(a) + b.first;
 #pragma omp simd
             for (int64_t j = 0; j < b.width; j++)
                 part.of[j] += (x[j] - centre->of[j]) * (x[j] - centre->of[j]);
@@ -58,24 +91,27 @@ static void sum_squares(const simd_channel_norm *a, block b, const columns *cent
 
 static void forward_block(const simd_channel_norm *a, block b)
 {
-    double sum[MAX_COLUMNS] = {0}, squares[MAX_COLUMNS] = {0}, n = (double)a->examples;
-    columns mean, rest, rstd, gain, bias;
+    double sum[MAX_COLUMNS] = {0}, squares[MAX_COLUMNS] = {0}, n = (double)(a->examples * a->size);
+    columns mean, rest, var, rstd, gain, bias;
     sum_columns(a, b, sum);
+    join_columns(sum, b.width, a->size);
     for (int64_t j = 0; j < b.width; j++)
         mean.of[j] = (float)(sum[j] / n);
     sum_squares(a, b, &mean, squares);
-    for (int64_t j = 0, c = b.first; j < b.width; j++, c++) {
-        double apart = sum[j] / n - (double)mean.of[j], var = squares[j] / n - apart * apart;
-        a->mean[c] = mean.of[j];
-        a->spread[c] = (float)(var > 0 || isnan(var) ? var : 0);
+    join_columns(squares, b.width, a->size);
+    for (int64_t j = 0; j < b.width; j++) {
+        double apart = sum[j] / n - (double)mean.of[j], of = squares[j] / n - apart * apart;
         rest.of[j] = (float)apart;
-        rstd.of[j] = 1 / sqrtf(a->spread[c] + a->eps);
-        gain.of[j] = a->gain ? a->gain[c] : 1;
-        bias.of[j] = a->bias ? a->bias[c] : 0;
+        var.of[j] = (float)(of > 0 || isnan(of) ? of : 0);
+        rstd.of[j] = 1 / sqrtf(var.of[j] + a->eps);
     }
+    collect(mean.of, b, a->size, a->mean);
+    collect(var.of, b, a->size, a->spread);
+    spread(a->gain, 1, b, a->size, gain.of);
+    spread(a->bias, 0, b, a->size, bias.of);
     for (int64_t row = 0; row < a->examples; row++) {
-        const float *restrict x = a->x + row * a->channels + b.first;
-        float *restrict y = a->y + row * a->channels + b.first;
+        const float *restrict x = a->x + row * row_of(a) + b.first;
+        float *restrict y = a->y + row * row_of(a) + b.first;
 #pragma omp simd
         for (int64_t j = 0; j < b.width; j++)
             y[j] = (x[j] - mean.of[j] - rest.of[j]) * rstd.of[j] * gain.of[j] + bias.of[j];
@@ -90,8 +126,8 @@ static void sum_products(const simd_channel_norm *a, block b, const columns *mea
     for (int64_t first = 0; first < a->examples; first += PIECE) {
         int64_t end = simd_smaller(first + PIECE, a->examples);
         for (int64_t row = first; row < end; row++) {
-            const float *x = a->x + row * a->channels + b.first,
-                        *dy = a->dy + row * a->channels + b.first;
+            const float *x = a->x + row * row_of(a) + b.first,
+                        *dy = a->dy + row * row_of(a) + b.first;
 #pragma omp simd
             for (int64_t j = 0; j < b.width; j++) {
                 s.of[j] += dy[j];
@@ -105,24 +141,30 @@ static void sum_products(const simd_channel_norm *a, block b, const columns *mea
 
 static void backward_block(const simd_channel_norm *a, block b)
 {
-    double sum[MAX_COLUMNS] = {0}, along[MAX_COLUMNS] = {0}, n = (double)a->examples;
-    columns mean, rstd, factor, p, q;
-    for (int64_t j = 0, c = b.first; j < b.width; j++, c++) {
-        mean.of[j] = a->mean[c];
-        rstd.of[j] = 1 / sqrtf(a->spread[c] + a->eps);
-        factor.of[j] = rstd.of[j] * (a->gain ? a->gain[c] : 1);
+    double sum[MAX_COLUMNS] = {0}, along[MAX_COLUMNS] = {0}, n = (double)(a->examples * a->size);
+    columns mean, var, rstd, gain, factor, p, q, dbias, dgain;
+    spread(a->mean, 0, b, a->size, mean.of);
+    spread(a->spread, 0, b, a->size, var.of);
+    spread(a->gain, 1, b, a->size, gain.of);
+    for (int64_t j = 0; j < b.width; j++) {
+        rstd.of[j] = 1 / sqrtf(var.of[j] + a->eps);
+        factor.of[j] = rstd.of[j] * gain.of[j];
     }
     sum_products(a, b, &mean, &rstd, sum, along);
-    for (int64_t j = 0, c = b.first; j < b.width; j++, c++) {
-        a->dbias[c] = (float)sum[j];
-        a->dgain[c] = (float)along[j];
+    join_columns(sum, b.width, a->size);
+    join_columns(along, b.width, a->size);
+    for (int64_t j = 0; j < b.width; j++) {
+        dbias.of[j] = (float)sum[j];
+        dgain.of[j] = (float)along[j];
         p.of[j] = (float)(sum[j] / n);
         q.of[j] = (float)(along[j] / n);
     }
+    collect(dbias.of, b, a->size, a->dbias);
+    collect(dgain.of, b, a->size, a->dgain);
     for (int64_t row = 0; row < a->examples; row++) {
-        const float *restrict x = a->x + row * a->channels + b.first;
-        const float *restrict dy = a->dy + row * a->channels + b.first;
-        float *restrict dx = a->dx + row * a->channels + b.first;
+        const float *restrict x = a->x + row * row_of(a) + b.first;
+        const float *restrict dy = a->dy + row * row_of(a) + b.first;
+        float *restrict dx = a->dx + row * row_of(a) + b.first;
 #pragma omp simd
         for (int64_t j = 0; j < b.width; j++)
             dx[j] = factor.of[j] * (dy[j] - p.of[j] - (x[j] - mean.of[j]) * rstd.of[j] * q.of[j]);
@@ -139,15 +181,17 @@ static void run_block(const void *args, int64_t i)
 {
     const blocks *b = args;
     int64_t first = i * b->width;
-    b->run(b->a, (block){first, simd_smaller(b->width, b->a->channels - first)});
+    b->run(b->a, (block){first, simd_smaller(b->width, row_of(b->a) - first)});
 }
 
 /* Narrow blocks where wide ones would keep few threads busy. */
 static void run_blocks(const simd_channel_norm *a, void (*run)(const simd_channel_norm *, block))
 {
-    int threads = a->examples * a->channels < 1 << 14 ? 1 : a->threads;
-    int64_t width = a->channels >= 2 * threads * MAX_COLUMNS ? MAX_COLUMNS : MIN_COLUMNS;
-    simd_tasks(threads, (a->channels + width - 1) / width, run_block, &(blocks){a, run, width});
+    int64_t row = row_of(a), width;
+    int threads = a->examples * row < 1 << 14 ? 1 : a->threads;
+    width = row >= 2 * threads * MAX_COLUMNS ? MAX_COLUMNS : simd_larger(MIN_COLUMNS, a->size);
+    width = width / a->size * a->size;
+    simd_tasks(threads, simd_divide_up(row, width), run_block, &(blocks){a, run, width});
 }
 
 void SIMD(column_norm_forward)(const simd_channel_norm *a)

@@ -139,10 +139,10 @@ static inline int64_t simd_norm_blocks(int64_t rows)
 }
 
 /* batchnorm and groupnorm of x [examples, channels, size], and their gradients; see channel_norm.c,
- * for batchnorm where size is 1 channel_columns.c, and for groupnorm where it is small
- * group_runs.c.  A plane is the `size` numbers of one channel of one
- * example.  A set of planes has one mean: the channel's planes of all examples, or with `groups`
- * > 0 the planes of one example whose channels are a group. */
+ * where size is small, for batchnorm (at most SIMD_COLUMN_NORM_COLUMNS) channel_columns.c and for
+ * groupnorm group_runs.c.  A plane is the `size` numbers of one channel of one example.  A set of
+ * planes has one mean: the channel's planes of all examples, or with `groups` > 0 the planes of one
+ * example whose channels are a group. */
 typedef struct simd_channel_norm {
     const float *x, *dy, *gain, *bias; /* gain, bias: [channels] or NULL */
     float *y, *dx, *dgain, *dbias;     /* dgain, dbias: [channels] */
@@ -162,7 +162,7 @@ typedef struct simd_plane_sets {
     int64_t pieces, planes_of_piece, chunks; /* pieces: of a set */
 } simd_plane_sets;
 
-enum { SIMD_PLANE_PIECE = 4096, SIMD_PLANE_SUMS = 4 };
+enum { SIMD_PLANE_PIECE = 4096, SIMD_PLANE_SUMS = 4, SIMD_COLUMN_NORM_COLUMNS = 64 };
 
 /* `apart`: no piece has planes of two channels. */
 static inline simd_plane_sets simd_plane_sets_of(const simd_channel_norm *a, bool apart)
