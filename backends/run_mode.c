@@ -1,16 +1,47 @@
 #include "backends/run_mode.h"
 
 #include <omp.h>
+#include <stdint.h>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-enum { FTZ_AND_DAZ = 0x8040 };
+#define FLUSHES 1
+enum { FLUSH = 0x8040 /* FTZ and DAZ */ };
 
+static unsigned get_control(void)
+{
+    return _mm_getcsr();
+}
+
+static void set_control(unsigned control)
+{
+    _mm_setcsr(control);
+}
+#elif defined(__aarch64__)
+#define FLUSHES 1
+enum { FLUSH = 1 << 24 /* FZ */ };
+
+static unsigned get_control(void)
+{
+    uint64_t control;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    return (unsigned)control;
+}
+
+static void set_control(unsigned control)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)control));
+}
+#else
+#define FLUSHES 0
+#endif
+
+#if FLUSHES
 static bool flush(unsigned *former)
 {
-    *former = _mm_getcsr();
-    _mm_setcsr(*former | FTZ_AND_DAZ);
-    return (*former & FTZ_AND_DAZ) != FTZ_AND_DAZ;
+    *former = get_control();
+    set_control(*former | FLUSH);
+    return (*former & FLUSH) != FLUSH;
 }
 
 /* The calling thread's mode is set outside the region: with LLVM's OpenMP, regions inherit it, and
@@ -37,10 +68,10 @@ static void restore(const wgi_run_mode *m)
         {
             int me = omp_get_thread_num();
             if (me > 0 && me < WGI_RUN_MODE_THREADS)
-                _mm_setcsr(m->former[me]);
+                set_control(m->former[me]);
         }
     }
-    _mm_setcsr(m->former[0]);
+    set_control(m->former[0]);
 }
 #else
 static bool flush_subnormals(wgi_run_mode *m)

@@ -1,8 +1,8 @@
 /* How the threads of a run are set: their number, which is never to be less (oneDNN's kernels count
- * on as many as they were made for), and flush-to-zero and denormals-are-zero on each of them,
- * since one subnormal operand can make a product a hundred times slower.  After the run everything
- * is restored, so no other code sees a difference.  Several backends of one plan may each enter;
- * they leave in the reverse order. */
+ * on as many as they were made for), and, on x86 and ARM, that subnormal numbers are zeros on each
+ * of them, since one subnormal operand can make a product a hundred times slower.  After the run
+ * everything is restored, so no other code sees a difference.  Several backends of one plan may
+ * each enter; they leave in the reverse order. */
 #ifndef WG_BACKENDS_RUN_MODE_H
 #define WG_BACKENDS_RUN_MODE_H
 

@@ -76,10 +76,16 @@ static void close_backend(void *state)
     free(b);
 }
 
-/* The sets of instructions are sets of bits, each with those that it includes. */
+/* The sets of instructions are sets of bits, each with those that it includes; on other processors
+ * the bits mean something else. */
 static bool has(dnnl_cpu_isa_t set)
 {
+#if defined(__x86_64__)
     return ((unsigned)wgi_dnnl.get_effective_cpu_isa() & (unsigned)set) == (unsigned)set;
+#else
+    (void)set;
+    return false;
+#endif
 }
 
 static wg_status open_backend(void **state, const wg_backend_config *config)

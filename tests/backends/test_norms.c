@@ -1,6 +1,8 @@
 /* Results of norms over rows that are computed again rather than held across the peak of memory:
  * which ones they are, and that all bits are the same. */
 #include "tests/plans.h"
+#include "backends/plan/facts.h"
+#include "backends/plan/plan.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/ops/fused.h"
 #include "wengert/ops/ops.h"
@@ -101,6 +103,18 @@ static int norms_in(const wg_plan *p)
     return found;
 }
 
+/* That of products depends on the backend that takes them, and on the threads. */
+static size_t largest_scratch(const wg_plan *p)
+{
+    size_t largest = 0;
+    for (size_t i = 0; i < p->program.n_work; i++) {
+        int64_t at = p->program.work[i].scratch;
+        size_t bytes = at == WG_NONE ? 0 : p->layout.storage[at].bytes;
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
 /* Held across the peak are the sums and the results of tanh; the first results are used at once in
  * the gradient of the last layer, or come from the input. */
 static void results_are_not_held_across_the_peak(void **state)
@@ -110,12 +124,12 @@ static void results_are_not_held_across_the_peak(void **state)
         step s = step_of(k, ROWS, false);
         wg_plan *p = plan_of(s.g, &(wg_plan_options){.threads = 2});
         wg_plan_stats stats = wg_plan_statistics(p);
-        size_t again = stats.again_nodes, value = sizeof(float) * ROWS * WIDTH;
+        size_t again = stats.again_nodes, value = sizeof(float) * ROWS * WIDTH,
+               held = stats.buffer_bytes - largest_scratch(p);
         check_that(again >= LAYERS - 2 && again <= LAYERS, "%s: %zu norms again", kind_name[k],
                    again);
         check_that(norms_in(p) == LAYERS + (int)again, "%s: %d norms", kind_name[k], norms_in(p));
-        check_that(stats.buffer_bytes <= (2 * LAYERS + 6) * value, "%s: %zu values", kind_name[k],
-                   stats.buffer_bytes / value);
+        check_that(held <= (2 * LAYERS + 6) * value, "%s: %zu values", kind_name[k], held / value);
         assert_int_equal(compare(&s, p), LAYERS * (k == RMS ? 2 : 3));
         wg_plan_free(p);
         wg_graph_free(s.g);

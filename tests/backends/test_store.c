@@ -118,8 +118,8 @@ static moments moments_of(const wg_tensor *t)
         double x = (double)((const float *)t->data)[i];
         m.mean += x / (double)n;
         m.variance += x * x / (double)n;
-        m.min = fmin(m.min, x);
-        m.max = fmax(m.max, x);
+        m.min = x < m.min ? x : m.min; /* gcc 12.2 for aarch64 crashes on fmin and fmax here */
+        m.max = x > m.max ? x : m.max;
     }
     m.variance -= m.mean * m.mean;
     return m;
