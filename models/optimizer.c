@@ -2,6 +2,7 @@
  * is part of the states' names and one box of a picture. */
 #include "wengert/models/optimizer.h"
 #include "graph/marks.h"
+#include "models/internal.h"
 
 #include <math.h>
 #include <string.h>

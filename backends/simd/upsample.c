@@ -1,7 +1,6 @@
 /* Planes in another size, and the transpose of that map: both are sums over taps along the rows and
- * along the columns (kernels/float/resample.c), which are listed first. */
+ * along the columns (kernels/resample.c), which are listed first. */
 #include "backends/simd/internal.h"
-#include "graph/element.h"
 #include "wengert/ops/upsample.h"
 
 /* One axis of a node.  Elements [to] of upsample2d read elements [from]; its gradient adds to
@@ -39,8 +38,7 @@ static int64_t most_taps(const axis *s)
 typedef struct list {
     simd_taps t;
     int32_t *index;
-    void *weight;
-    wg_dtype dtype;
+    float *weight;
 } list;
 
 /* Element o gets one more. */
@@ -51,20 +49,19 @@ static void add_tap(list *l, int64_t o, int64_t index, double weight)
         k++;
     for (int64_t i = 0; k == l->t.most && i < to; i++) {
         l->index[k * to + i] = (int32_t)l->t.from;
-        wgi_put_element(l->weight, l->dtype, k * to + i, 0);
+        l->weight[k * to + i] = 0;
     }
     l->t.most = k < l->t.most ? l->t.most : k + 1;
     l->index[k * to + o] = (int32_t)index;
-    wgi_put_element(l->weight, l->dtype, k * to + o, weight);
+    l->weight[k * to + o] = (float)weight;
 }
 
-static simd_taps list_taps(const axis *s, wg_dtype dtype, int32_t *index, void *weight)
+static simd_taps list_taps(const axis *s, int32_t *index, float *weight)
 {
     bool back = s->transposed;
     list l = {.t = {.from = back ? s->to : s->from, .to = back ? s->from : s->to},
               .index = index,
-              .weight = weight,
-              .dtype = dtype};
+              .weight = weight};
     for (int64_t o = 0; o < s->to; o++) {
         wg_upsample_tap t = wg_upsample_tap_of(s->attrs, s->from, s->to, o);
         add_tap(&l, back ? t.first : o, back ? o : t.first, 1 - t.weight);
@@ -78,56 +75,44 @@ static simd_taps list_taps(const axis *s, wg_dtype dtype, int32_t *index, void *
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Where the lists lie in the scratch memory, and the threads' rooms, in numbers of bytes: all
- * weights first, whose size is that of an element or more. */
-typedef struct layout {
-    size_t row_weights, column_weights, rooms, row_indices, column_indices, size;
-} layout;
+/* Numbers of the lists, of both a weight and an index, and of the threads' rooms */
+typedef struct sizes {
+    int64_t of_rows, of_columns, of_rooms;
+} sizes;
 
-static layout layout_of(const wg_node *n, int threads)
+static sizes sizes_of(const wg_node *n, int threads)
 {
     axis rows = axis_of(n, 2), columns = axis_of(n, 3);
     const int64_t *to = n->out[0]->shape.dim, *from = n->in[0]->shape.dim;
-    size_t number = wg_dtype_size(n->out[0]->dtype);
-    size_t of_rows = (size_t)(most_taps(&rows) * to[2]),
-           of_columns = (size_t)(most_taps(&columns) * to[3]);
-    layout l = {.row_weights = 0};
-    l.column_weights = of_rows * number;
-    l.rooms = l.column_weights + of_columns * number;
-    l.row_indices = l.rooms + (size_t)simd_resample_scratch(from[3], to[3], most_taps(&rows)) *
-                                  number * (size_t)threads;
-    l.column_indices = l.row_indices + of_rows * sizeof(int32_t);
-    l.size = l.column_indices + of_columns * sizeof(int32_t);
-    return l;
+    return (sizes){most_taps(&rows) * to[2], most_taps(&columns) * to[3],
+                   threads * simd_resample_scratch(from[3], to[3], most_taps(&rows))};
 }
 
 static size_t scratch(const wg_node *n, int threads)
 {
-    return layout_of(n, threads).size;
+    sizes s = sizes_of(n, threads);
+    return (size_t)(2 * (s.of_rows + s.of_columns) + s.of_rooms) * sizeof(float);
 }
 
 static void run(wg_call *c)
 {
     const wg_node *n = c->node;
-    const layout l = layout_of(n, c->threads);
+    const sizes s = sizes_of(n, c->threads);
     axis rows = axis_of(n, 2), columns = axis_of(n, 3);
-    wg_dtype dtype = n->out[0]->dtype;
-    char *memory = c->scratch;
+    float *weights = (float *)c->scratch + s.of_rooms;
+    int32_t *indices = (int32_t *)(void *)(weights + s.of_rows + s.of_columns);
     simd_resample a = {.x = c->in[0],
                        .y = c->out[0],
                        .planes = n->in[0]->shape.dim[0] * n->in[0]->shape.dim[1],
-                       .rows = list_taps(&rows, dtype, (int32_t *)(void *)(memory + l.row_indices),
-                                         memory + l.row_weights),
-                       .columns = list_taps(&columns, dtype,
-                                            (int32_t *)(void *)(memory + l.column_indices),
-                                            memory + l.column_weights),
+                       .rows = list_taps(&rows, indices, weights),
+                       .columns = list_taps(&columns, indices + s.of_rows, weights + s.of_rows),
                        .threads = c->threads,
-                       .scratch = memory + l.rooms};
-    simd_floats(c)->resample(&a);
+                       .scratch = c->scratch};
+    simd_kernels(c)->resample(&a);
 }
 
 const simd_kernel wgi_simd_upsample[] = {
-    {&wg_op_upsample2d, "taps", wgi_simd_refuses_empty_floats, scratch, run},
-    {&wg_op_upsample2d_grad, "taps", wgi_simd_refuses_empty_floats, scratch, run},
+    {&wg_op_upsample2d, "taps", wgi_simd_refuses_empty, scratch, run},
+    {&wg_op_upsample2d_grad, "taps", wgi_simd_refuses_empty, scratch, run},
     {.op = NULL},
 };

@@ -213,7 +213,7 @@ static void wrong_geometry_is_refused_with_its_numbers(void **state)
             "3 and padding 0");
     refused((wg_conv3d_options){.stride = {1, 1, -1}}, false,
             "the stride along W is -1, must be 1 to 2147483647");
-    refused((wg_conv3d_options){.groups = 2}, false, "need a weight of 2 per group, not 4");
+    refused((wg_conv3d_options){.groups = 2}, false, "for 4 channels in each of 2 groups");
     refused((wg_conv3d_options){.output_padding = {1, 0, 0}}, false,
             "an output padding (1 along D) is for transposed convolutions only");
     refused((wg_conv3d_options){.output_padding = {1, 0, 0}}, true,

@@ -102,14 +102,39 @@ static inline void copy_short_of(size_t bytes, int64_t rows, const wgi_axes *a, 
     }
 }
 
-enum { SHORT = 12 /* elements of a row at most */ };
+/* Rows that are dense on both sides; `row` bytes are a constant where this is inlined. */
+static inline void copy_dense(size_t row, int64_t rows, char *y, int64_t y_next, const char *x,
+                              int64_t x_next)
+{
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(y + i * y_next, x + i * x_next, row);
+}
+
+static void copy_dense_of(size_t row, int64_t rows, char *y, int64_t y_next, const char *x,
+                          int64_t x_next)
+{
+    switch (row) {
+    case 32: copy_dense(32, rows, y, y_next, x, x_next); break;
+    case 64: copy_dense(64, rows, y, y_next, x, x_next); break;
+    case 128: copy_dense(128, rows, y, y_next, x, x_next); break;
+    default: copy_dense(row, rows, y, y_next, x, x_next);
+    }
+}
+
+enum { SHORT = 12 /* elements of a row at most */, DENSE = 32 /* bytes of a dense one at least */ };
 
 /* Rows that differ in their index of axis 1 only, from (y0, x0) on */
 static void copy_run(const copy *k, int64_t rows, int64_t y0, int64_t x0)
 {
     const wgi_axes *a = k->axes;
-    char *y = (char *)k->to + y0 * (int64_t)k->bytes;
-    const char *x = (const char *)k->from + x0 * (int64_t)k->bytes;
+    int64_t bytes = (int64_t)k->bytes;
+    char *y = (char *)k->to + y0 * bytes;
+    const char *x = (const char *)k->from + x0 * bytes;
+    size_t row = (size_t)(a->size[0] * bytes);
+    if (a->to[0] == 1 && a->from[0] == 1 && row >= DENSE) {
+        copy_dense_of(row, rows, y, a->to[1] * bytes, x, a->from[1] * bytes);
+        return;
+    }
     if (a->size[0] > SHORT) {
         for (int64_t i = 0; i < rows; i++)
             copy_row(k->bytes, a->size[0], k->to, y0 + i * a->to[1], a->to[0], k->from,
@@ -124,22 +149,49 @@ static void copy_run(const copy *k, int64_t rows, int64_t y0, int64_t x0)
     }
 }
 
+/* Where a run begins: its indices along axes 2 and up, and its first elements. */
+typedef struct place {
+    int64_t index[WG_MAX_RANK + 1], y, x;
+} place;
+
+static place place_of(const copy *k, int64_t run)
+{
+    const wgi_axes *a = k->axes;
+    place p = {.y = k->to_start, .x = k->from_start};
+    for (int i = 2; i < a->rank; i++) {
+        p.index[i] = run % a->size[i];
+        p.y += p.index[i] * a->to[i];
+        p.x += p.index[i] * a->from[i];
+        run /= a->size[i];
+    }
+    return p;
+}
+
+/* To the next run, without divisions */
+static void advance(place *p, const wgi_axes *a)
+{
+    for (int i = 2; i < a->rank; i++) {
+        p->y += a->to[i];
+        p->x += a->from[i];
+        if (++p->index[i] < a->size[i])
+            return;
+        p->index[i] = 0;
+        p->y -= a->size[i] * a->to[i];
+        p->x -= a->size[i] * a->from[i];
+    }
+}
+
 static void copy_rows(const wg_call *c, const void *loop, int64_t first, int64_t end)
 {
     (void)c;
     const copy *k = loop;
     const wgi_axes *a = k->axes;
-    int64_t along = a->rank > 1 ? a->size[1] : 1;
-    for (int64_t row = first, rows; row < end; row += rows) {
-        int64_t y0 = k->to_start, x0 = k->from_start, rest = row;
-        rows = along - row % along;
-        rows = rows < end - row ? rows : end - row;
-        for (int i = 1; i < a->rank; i++) {
-            y0 += rest % a->size[i] * a->to[i];
-            x0 += rest % a->size[i] * a->from[i];
-            rest /= a->size[i];
-        }
-        copy_run(k, rows, y0, x0);
+    int64_t along = a->rank > 1 ? a->size[1] : 1, done = first % along;
+    place p = place_of(k, first / along);
+    for (int64_t row = first, rows; row < end; row += rows, done = 0) {
+        rows = along - done < end - row ? along - done : end - row;
+        copy_run(k, rows, p.y + done * a->to[1], p.x + done * a->from[1]);
+        advance(&p, a);
     }
 }
 

@@ -502,6 +502,7 @@ typedef struct simd_spans {
     X(column_norm_backward, simd_channel_norm)                                                     \
     X(group_runs_forward, simd_channel_norm)                                                       \
     X(group_runs_backward, simd_channel_norm)                                                      \
+    X(resample, simd_resample)                                                                     \
     X(scan_forward, simd_scan)                                                                     \
     X(scan_backward, simd_scan)                                                                    \
     X(recurrent_forward, simd_recurrent)                                                           \
@@ -539,7 +540,6 @@ typedef struct simd_spans {
     X(product, simd_product)                                                                       \
     X(reduce, simd_reduce)                                                                         \
     X(reduce_axes, simd_reduce_axes)                                                               \
-    X(resample, simd_resample)                                                                     \
     X(row_losses, simd_row_losses)                                                                 \
     X(sgd, simd_sgd)                                                                               \
     X(softmax, simd_softmax)                                                                       \

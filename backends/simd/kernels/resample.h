@@ -1,4 +1,4 @@
-/* Arguments of a linear map of planes that acts on rows and columns apart; see float/resample.c. */
+/* Arguments of a linear map of planes that acts on rows and columns apart; see resample.c. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_RESAMPLE_H
 #define WG_BACKENDS_SIMD_KERNELS_RESAMPLE_H
 
@@ -10,17 +10,17 @@
 typedef struct simd_taps {
     int64_t from, to, most;
     const int32_t *index;
-    const void *weight; /* of the kernel's element type */
+    const float *weight;
 } simd_taps;
 
 /* y [planes, rows.to, columns.to] from x [planes, rows.from, columns.from] */
 typedef struct simd_resample {
-    const void *x;
-    void *y;
+    const float *x;
+    float *y;
     int64_t planes;
     simd_taps rows, columns;
     int threads;
-    void *scratch; /* simd_resample_scratch numbers for each thread */
+    float *scratch; /* simd_resample_scratch numbers for each thread */
 } simd_resample;
 
 /* A row of x and the 0 behind it, and as many rows of y as a row has taps. */

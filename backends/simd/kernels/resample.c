@@ -3,7 +3,6 @@
  * columns are resampled where there are fewer rows.  If that is in x, rows of x become rows of
  * y's width, of which a ring of as many is kept as a row of y has taps. */
 #include "backends/simd/kernels/kernels.h"
-#include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
 
@@ -12,13 +11,13 @@
 enum { BLOCK = 32 /* rows of a plane that are one task */ };
 
 /* y[o] = the sum of the taps of x; `most` is a constant where this is called. */
-SIMD_INLINE void sum_taps(const simd_taps *t, int64_t first, int most, bool add, const real *x,
-                          real *restrict y)
+SIMD_INLINE void sum_taps(const simd_taps *t, int64_t first, int most, bool add, const float *x,
+                          float *restrict y)
 {
     const int32_t *index = t->index + first * t->to;
-    const real *weight = (const real *)t->weight + first * t->to;
+    const float *weight = t->weight + first * t->to;
     for (int64_t o = 0; o < t->to; o++) {
-        real sum = weight[o] * x[index[o]];
+        float sum = weight[o] * x[index[o]];
         SIMD_UNROLLED
         for (int k = 1; k < most; k++)
             sum += weight[k * t->to + o] * x[index[k * t->to + o]];
@@ -27,7 +26,7 @@ SIMD_INLINE void sum_taps(const simd_taps *t, int64_t first, int most, bool add,
 }
 
 /* x has a 0 behind its last number. */
-static void resample_row(const simd_taps *t, const real *x, real *restrict y)
+static void resample_row(const simd_taps *t, const float *x, float *restrict y)
 {
     int64_t k = t->most % 2;
     if (k == 1)
@@ -40,38 +39,38 @@ static void resample_row(const simd_taps *t, const real *x, real *restrict y)
 }
 
 /* y = weight x, or y + weight x */
-SIMD_INLINE void add_row(const real *x, real weight, int64_t n, bool add, real *restrict y)
+SIMD_INLINE void add_row(const float *x, float weight, int64_t n, bool add, float *restrict y)
 {
     for (int64_t j = 0; j < n; j++)
         y[j] = add ? y[j] + weight * x[j] : weight * x[j];
 }
 
-SIMD_INLINE void add_two_rows(const real *a, real s, const real *b, real t, int64_t n, bool add,
-                              real *restrict y)
+SIMD_INLINE void add_two_rows(const float *a, float s, const float *b, float t, int64_t n, bool add,
+                              float *restrict y)
 {
     for (int64_t j = 0; j < n; j++) {
-        real sum = s * a[j] + t * b[j];
+        float sum = s * a[j] + t * b[j];
         y[j] = add ? y[j] + sum : sum;
     }
 }
 
 /* The rows that a row of the result takes, k of them; row(k) lies at x + (index % period) width. */
-static void combine_rows(const simd_taps *t, int64_t o, const real *x, int64_t period,
-                         int64_t width, real *restrict y)
+static void combine_rows(const simd_taps *t, int64_t o, const float *x, int64_t period,
+                         int64_t width, float *restrict y)
 {
     const int32_t *index = t->index + o;
-    const real *weight = (const real *)t->weight + o;
+    const float *weight = t->weight + o;
     int64_t k = 0;
     for (; k + 1 < t->most && index[(k + 1) * t->to] < t->from; k += 2) {
-        const real *a = x + index[k * t->to] % period * width,
-                   *b = x + index[(k + 1) * t->to] % period * width;
+        const float *a = x + index[k * t->to] % period * width,
+                    *b = x + index[(k + 1) * t->to] % period * width;
         if (k == 0)
             add_two_rows(a, weight[0], b, weight[t->to], width, false, y);
         else
             add_two_rows(a, weight[k * t->to], b, weight[(k + 1) * t->to], width, true, y);
     }
     if (k < t->most && index[k * t->to] < t->from) {
-        const real *a = x + index[k * t->to] % period * width;
+        const float *a = x + index[k * t->to] % period * width;
         if (k == 0)
             add_row(a, weight[0], width, false, y);
         else
@@ -83,21 +82,21 @@ static void combine_rows(const simd_taps *t, int64_t o, const real *x, int64_t p
 
 /* A thread's room */
 typedef struct room {
-    real *row;  /* [columns.from + 1], the last one 0 */
-    real *ring; /* [rows.most, columns.to] */
+    float *row;  /* [columns.from + 1], the last one 0 */
+    float *ring; /* [rows.most, columns.to] */
 } room;
 
 static room room_of(const simd_resample *a, int me)
 {
     int64_t size = simd_resample_scratch(a->columns.from, a->columns.to, a->rows.most);
-    real *row = (real *)a->scratch + me * size;
+    float *row = a->scratch + me * size;
     row[a->columns.from] = 0;
     return (room){row, row + a->columns.from + 1};
 }
 
 /* Rows [first, end) of y, from rows of x of y's width */
-static void columns_first(const simd_resample *a, const real *x, int64_t first, int64_t end, room r,
-                          real *y)
+static void columns_first(const simd_resample *a, const float *x, int64_t first, int64_t end,
+                          room r, float *y)
 {
     const simd_taps *rows = &a->rows, *columns = &a->columns;
     int64_t done = -1; /* the last row of x that is in the ring */
@@ -114,8 +113,8 @@ static void columns_first(const simd_resample *a, const real *x, int64_t first, 
     }
 }
 
-static void rows_first(const simd_resample *a, const real *x, int64_t first, int64_t end, room r,
-                       real *y)
+static void rows_first(const simd_resample *a, const float *x, int64_t first, int64_t end, room r,
+                       float *y)
 {
     const simd_taps *rows = &a->rows, *columns = &a->columns;
     for (int64_t o = first; o < end; o++, y += columns->to) {
@@ -130,8 +129,8 @@ static void resample_block(const void *args, int64_t block, int me)
     const simd_taps *rows = &a->rows, *columns = &a->columns;
     int64_t blocks = simd_divide_up(rows->to, BLOCK), plane = block / blocks;
     int64_t first = block % blocks * BLOCK, end = simd_smaller(first + BLOCK, rows->to);
-    const real *x = (const real *)a->x + plane * rows->from * columns->from;
-    real *y = (real *)a->y + (plane * rows->to + first) * columns->to;
+    const float *x = a->x + plane * rows->from * columns->from;
+    float *y = a->y + (plane * rows->to + first) * columns->to;
     (rows->from < rows->to ? columns_first : rows_first)(a, x, first, end, room_of(a, me), y);
 }
 
