@@ -61,7 +61,7 @@ static const wg_value *readable(const wg_plan *p, const wg_value *v)
 /* Why wg_plan_data gives nothing. */
 static void explain_unreadable(wg_plan *p, const wg_value *v)
 {
-    char name[200];
+    char name[200], text[400];
     const char *why = "no output of this plan: mark it with wg_output, or set keep_all";
     if (!v || v->node->graph != p->readable.source)
         why = "of another graph than the plan";
@@ -69,9 +69,13 @@ static void explain_unreadable(wg_plan *p, const wg_value *v)
         why = "newer than the plan: create the plan after the graph is complete";
     else if (v->node->op->flags & WG_OP_LEAF)
         why = "not needed by what the plan computes";
-    snprintf(p->message, sizeof p->message, "wg_plan_data: %s is %s",
+    snprintf(text, sizeof text, "wg_plan_data: %s is %s",
              v ? wg_value_text(v, name, sizeof name) : "the value",
              v ? why : "NULL: wg_graph_message may say why");
+    if (v && !v->name) /* a number alone: its op and line say more */
+        wg_node_message(v->node, text, p->message, sizeof p->message);
+    else
+        snprintf(p->message, sizeof p->message, "%s", text);
 }
 
 /* What v is called where the graph marks it as an output, or else its own name. */

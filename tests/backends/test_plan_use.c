@@ -174,8 +174,14 @@ static void what_cannot_be_read_has_a_reason(void **state)
              *y = wg_output(wg_sum(h, WG_ALL_AXES, WG_DROP), "y"),
              *w = wg_name(wg_constant(g, WG_F32, WG_SCALAR, (float[]){1}), "w"),
              *foreign = wg_input(other, "foreign", WG_F32, WG_SHAPE(3));
+    wg_value *unnamed = wg_scale(h, 2);
+    char line[100];
+    snprintf(line, sizeof line, "keep_all (test_plan_use.c:%d)", __LINE__ - 2);
     wg_plan *p = plan_of(g, NULL);
     wg_value *late = wg_name(wg_exp(y), "late");
+    assert_null(wg_plan_data(p, unnamed));
+    assert_non_null(strstr(wg_plan_message(p), "mul(h, %"));
+    assert_non_null(strstr(wg_plan_message(p), line));
     assert_null(wg_plan_data(p, h));
     expect_message(p, "wg_plan_data: h is no output of this plan: mark it with wg_output, or set "
                       "keep_all");
