@@ -177,6 +177,20 @@ static const wg_pool2d_options wide_pools[] = {
     {.kernel = {2, 11}, .stride = {3, 2}, .padding = {0, 3}},
 };
 
+/* Windows of which a row of the plane [9,13] has less than eight */
+static const wg_pool2d_options few_pools[] = {
+    {.kernel = {2, 2}},
+    {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+    {.kernel = {5, 3}, .stride = {1, 3}, .padding = {2, 1}},
+    {.kernel = {2, 2}, .stride = {2, 3}, .dilation = {3, 2}},
+    {.kernel = {3, 3}, .stride = {3, 2}, .padding = {1, 1}, .dilation = {2, 2}},
+};
+
+static wg_value *pooled_few(wg_value *x, int variant)
+{
+    return wg_max_pool2d(x, &few_pools[variant]);
+}
+
 static wg_value *pooled(wg_value *x, int variant)
 {
     return wg_max_pool2d(x, &pools[variant]);
@@ -261,6 +275,8 @@ static void windows_are_pooled(void **state)
     }
     for (int variant = 0; variant < WG_COUNT(wide_pools); variant++)
         compared += check(pooled_widely, variant, WG_SHAPE(5, 7, 9, 13), "windows", 0);
+    for (int variant = 0; variant < WG_COUNT(few_pools); variant++)
+        compared += check(pooled_few, variant, WG_SHAPE(5, 7, 9, 13), "windows", 0);
     for (int64_t h = 1; h < 9; h++)
         for (int64_t w = 1; w < 9; w++)
             compared += check(pooled_whole, 0, WG_SHAPE(4, 9, h, w), "windows", 0);

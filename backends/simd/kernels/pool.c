@@ -19,15 +19,20 @@ typedef struct windows {
 
 /* The numbers that are better than the best so far become the best.  No choice depends on a branch,
  * which random numbers make slow. */
+static inline void take_places(const numbers *v, const places *here, float *best, int32_t *where)
+{
+    numbers b = *(const numbers *)best;
+    places better = (places)(~(*v <= b) & (b == b));
+    *(places *)best = ((places)*v & better) | ((places)b & ~better);
+    *(places *)where = (*here & better) | (*(const places *)where & ~better);
+}
+
 static inline void take_vector(const numbers *v, int64_t at, int64_t stride, float *best,
                                int32_t *where)
 {
     static const places lane = {0, 1, 2, 3, 4, 5, 6, 7};
-    numbers b = *(const numbers *)best;
-    places better = (places)(~(*v <= b) & (b == b));
     places here = (uint32_t)at + lane * (uint32_t)stride;
-    *(places *)best = ((places)*v & better) | ((places)b & ~better);
-    *(places *)where = (here & better) | (*(const places *)where & ~better);
+    take_places(v, &here, best, where);
 }
 
 /* LANES numbers from `x` on; with a stride of 2 by vectors that end where the last number is. */
@@ -177,6 +182,84 @@ static void max_of_windows(const void *args, int64_t row)
                       a->index + row * a->w.count + q);
 }
 
+/* ---- small planes ---------------------------------------------------------------------------- */
+
+/* Whether LANES windows are taken together whatever their rows: a row has fewer, and that takes
+ * fewer vectors than one window after the other, whose rows mostly end within a vector.  A tap
+ * outside of the plane reads the nearest number within, which without dilation is one of the
+ * window's: it is met twice, in the same order, which changes nothing. */
+static bool is_small(const simd_pool *a)
+{
+    int64_t windows_of_plane = a->h.count * a->w.count,
+            together = a->w.kernel * simd_divide_up(windows_of_plane, LANES),
+            in_turn = 2 * windows_of_plane * simd_divide_up(a->w.kernel, LANES);
+    bool dense = a->h.dilation == 1 && a->w.dilation == 1,
+         within = a->h.padding == 0 && a->w.padding == 0 &&
+                  window_position(&a->h, a->h.count - 1, a->h.kernel - 1) < a->h.size &&
+                  window_position(&a->w, a->w.count - 1, a->w.kernel - 1) < a->w.size;
+    return a->w.count < LANES && together < in_turn && (dense || within);
+}
+
+/* LANES windows: where their first taps lie, perhaps outside of the plane */
+typedef struct lanes {
+    int32_t row[LANES], column[LANES], at[LANES];
+    float best[LANES];
+} lanes;
+
+static inline int32_t clamped(int32_t i, int64_t size)
+{
+    int32_t last = (int32_t)size - 1;
+    return i < 0 ? 0 : i > last ? last : i;
+}
+
+static void run_lanes(const simd_pool *a, const float *x, lanes *of)
+{
+    for (int l = 0; l < LANES; l++) {
+        of->best[l] = -INFINITY;
+        of->at[l] =
+            clamped(of->row[l], a->h.size) * (int32_t)a->w.size + clamped(of->column[l], a->w.size);
+    }
+    for (int64_t i = 0; i < a->h.kernel; i++)
+        for (int64_t j = 0; j < a->w.kernel; j++) {
+            int32_t here[LANES], down = (int32_t)(i * a->h.dilation),
+                                 right = (int32_t)(j * a->w.dilation);
+            float v[LANES];
+#pragma omp simd
+            for (int l = 0; l < LANES; l++)
+                here[l] = clamped(of->row[l] + down, a->h.size) * (int32_t)a->w.size +
+                          clamped(of->column[l] + right, a->w.size);
+            for (int l = 0; l < LANES; l++)
+                v[l] = x[here[l]];
+            take_places((const numbers *)v, (const places *)here, of->best, of->at);
+        }
+}
+
+/* Lanes beyond the last window repeat it. */
+static void max_of_plane(const void *args, int64_t plane)
+{
+    const simd_pool *a = args;
+    int64_t count = a->h.count * a->w.count, p = 0, q = 0;
+    const float *x = a->x + plane * a->h.size * a->w.size;
+    float *y = a->y + plane * count;
+    int64_t *index = a->index + plane * count;
+    for (int64_t o = 0; o < count; o += LANES) {
+        lanes of;
+        for (int l = 0; l < LANES; l++) {
+            of.row[l] = (int32_t)window_position(&a->h, p, 0);
+            of.column[l] = (int32_t)window_position(&a->w, q, 0);
+            if (o + l + 1 < count && ++q == a->w.count) {
+                q = 0;
+                p++;
+            }
+        }
+        run_lanes(a, x, &of);
+        for (int64_t l = 0; l < LANES && o + l < count; l++) {
+            y[o + l] = of.best[l];
+            index[o + l] = of.at[l];
+        }
+    }
+}
+
 /* ---------------------------------------------------------------------------------------------- */
 
 static void max_row(const void *args, int64_t row)
@@ -205,7 +288,9 @@ void SIMD(max_pool)(const simd_pool *a)
 {
     int64_t rows = a->planes * a->h.count, work = rows * a->w.count * a->h.kernel * a->w.kernel;
     int threads = work < 1 << 14 ? 1 : a->threads;
-    if (is_wide(&a->w))
+    if (is_small(a))
+        simd_tasks(threads, a->planes, max_of_plane, a);
+    else if (is_wide(&a->w))
         simd_tasks(threads, rows, max_of_windows, a);
     else
         simd_tasks(threads, rows, max_row, a);
