@@ -176,7 +176,6 @@ static simd_reduce_axes axes_of(const wg_node *n)
 
 static const char *refuses_axes(const wg_node *n)
 {
-    enum { FEW = 4, LONG = 1 << 18, MIN_INNER = 8 };
     const char *why = wgi_simd_refuses_empty_floats(n);
     if (why)
         return why;
@@ -184,13 +183,7 @@ static const char *refuses_axes(const wg_node *n)
     if (!a.middle)
         return "axes in more than three parts";
     bool rows = a.inner == 1 && !a.ends;
-    if (rows && a.middle > SIMD_SHORT_ROW)
-        return "long rows";
-    int64_t across = a.inner < MIN_INNER ? 1 : a.inner / MIN_INNER;
-    int64_t tasks = a.ends ? a.middle : a.outer * across;
-    if (tasks < FEW && wg_value_count(n->in[0]) >= LONG)
-        return "few long sums, which threads could not share";
-    return refuses_norm(n);
+    return rows && a.middle > SIMD_SHORT_ROW ? "long rows" : refuses_norm(n);
 }
 
 static void run_axes(wg_call *c)

@@ -102,6 +102,9 @@ static void mixed_axes_are_reduced(void **state)
         const char *kernel = sum && (axes == 2 || axes == 3) ? "columns" : "axes";
         compared += check(reduced, variant, WG_SHAPE(3, 5, 7, 11), kernel, 1e-5);
         compared += check(reduced, variant, WG_SHAPE(2, 50, 3, 9), kernel, 1e-5);
+        for (int64_t inner = 2; axes == 3 && inner < 40; inner += 3) /* few long columns */
+            compared += check(reduced, variant, WG_SHAPE(700, 1, 1, inner),
+                              sum && inner >= 16 ? "columns" : "axes", 1e-4);
         if (axes == 0) /* both ends, few numbers at one of them */
             compared += check(reduced, variant, WG_SHAPE(6, 400, 1, 3), "axes", 1e-5);
         compared += check(reduced, variant, WG_SHAPE(4, 9, 33, 20), kernel, 1e-4);

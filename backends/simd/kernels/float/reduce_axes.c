@@ -63,7 +63,7 @@ SIMD_INLINE void fold_rows(const real *x, int64_t step, int64_t rows, int64_t co
 
 /* Rows of fewer columns than NARROW: as many as fit are one row of COLUMNS at most, a power of two
  * of them, so that vectors are whole. */
-enum { NARROW = 8 };
+enum { NARROW = 33 };
 
 static int64_t side_by_side(int64_t inner)
 {
