@@ -167,8 +167,10 @@ BUILDER(scatter_add)
 static wg_value *lasts(const wg_node *n, int axis)
 {
     wg_graph *g = n->graph;
-    wg_value *ids = n->in[1], *turn = wg_iota(g, WG_I64, ids->shape, axis, 0, 1);
-    wg_value *nobody = wg_fill(g, WG_I64, n->in[0]->shape, -1);
+    wg_value *ids = n->in[1];
+    wg_dtype dtype = ids->shape.dim[axis] <= INT32_MAX ? WG_I32 : WG_I64;
+    wg_value *turn = wg_iota(g, dtype, ids->shape, axis, 0, 1);
+    wg_value *nobody = wg_fill(g, dtype, n->in[0]->shape, -1);
     return wg_equal(wg_gather(wg_scatter(nobody, ids, turn, axis), ids, axis), turn);
 }
 

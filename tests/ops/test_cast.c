@@ -211,10 +211,39 @@ static void i64_counts_exactly(void **state)
     wg_graph_free(g);
 }
 
+/* y[o, i, j] = 3 - 2 i, along each axis */
+static void counts_along_an_axis_are_repeated_along_others(void **state)
+{
+    (void)state;
+    static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_I32, WG_I64, WG_BF16, WG_I8};
+    const wg_shape shapes[] = {WG_SHAPE(2, 3, 4), WG_SHAPE(5, 1, 17), WG_SHAPE(1, 20, 1),
+                               WG_SHAPE(3, 0, 2), WG_SHAPE(7, 2, 40)};
+    int64_t compared = 0;
+    for (int d = 0; d < WG_COUNT(dtypes); d++)
+        for (int s = 0; s < WG_COUNT(shapes); s++)
+            for (int axis = 0; axis < 3; axis++) {
+                wg_graph *g = wg_graph_new();
+                const int64_t *dim = shapes[s].dim;
+                wg_value *y = wg_output(wg_iota(g, dtypes[d], shapes[s], axis, 3, -2), "y");
+                wg_plan *p = plan_of(g, NULL);
+                run(p, 0);
+                for (int64_t i = 0; i < wg_value_count(y); i++, compared++) {
+                    int64_t index[] = {i / dim[2] / dim[1], i / dim[2] % dim[1], i % dim[2]};
+                    double got = wgi_get_element(wg_plan_data(p, y), dtypes[d], i);
+                    check_that(got == (double)(3 - 2 * index[axis]), "%s, axis %d, number %lld: %g",
+                               wg_dtype_name(dtypes[d]), axis, (long long)i, got);
+                }
+                wg_plan_free(p);
+                wg_graph_free(g);
+            }
+    assert_true(compared > 10000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(i64_counts_exactly),
+        cmocka_unit_test(counts_along_an_axis_are_repeated_along_others),
         cmocka_unit_test(every_dtype_becomes_every_other),
         cmocka_unit_test(limits_of_i64_are_exact),
         cmocka_unit_test(bytes_are_cast_before_they_are_added),

@@ -10,19 +10,34 @@ void wgi_cpu_fill(wg_call *c)
     wgi_cpu_fill_with(c, a->dtype, cpu_count(c->node->out[0]), c->out[0], a->value);
 }
 
-/* i64 counts in whole numbers: those of double are exact up to 2^53 only. */
+/* Element i of a line; i64 counts in whole numbers: those of double are exact up to 2^53 only. */
+static void put_of_line(const wg_iota_attrs *a, void *y, int64_t at, int64_t i)
+{
+    if (a->dtype == WG_I64)
+        ((int64_t *)y)[at] = (int64_t)a->start + i * (int64_t)a->step;
+    else
+        wgi_put_element(y, a->dtype, at, a->start + (double)i * a->step);
+}
+
+/* One line is computed, then spread over the inner axes, and that block is repeated. */
 void wgi_cpu_iota(wg_call *c)
 {
     const wg_iota_attrs *a = c->node->attrs;
     wgi_axis x = wgi_axis_of(&a->shape, a->axis);
-    int64_t *whole = a->dtype == WG_I64 ? c->out[0] : NULL;
-    for (int64_t o = 0, i = 0; o < x.outer; o++)
-        for (int64_t k = 0; k < x.size; k++)
-            for (int64_t j = 0; j < x.inner; j++, i++)
-                if (whole)
-                    whole[i] = (int64_t)a->start + k * (int64_t)a->step;
-                else
-                    wgi_put_element(c->out[0], a->dtype, i, a->start + (double)k * a->step);
+    size_t block = (size_t)(x.size * x.inner) * wg_dtype_size(a->dtype),
+           all = (size_t)x.outer * block;
+    if (all == 0)
+        return;
+    for (int64_t i = 0; i < x.size; i++)
+        put_of_line(a, c->out[0], i * x.inner, i);
+    const wg_shape others = WG_SHAPE(x.size, x.inner - 1);
+    if (x.inner > 1)
+        wgi_cpu_copy(c, a->dtype, &others, c->out[0],
+                     (cpu_walk){.start = 1, .stride = {x.inner, 1}}, c->out[0],
+                     (cpu_walk){.stride = {x.inner, 0}});
+    char *y = c->out[0];
+    for (size_t done = block; done < all; done *= 2)
+        memcpy(y + done, y, done < all - done ? done : all - done);
 }
 
 void wgi_cpu_one_hot(wg_call *c)
