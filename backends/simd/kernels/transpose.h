@@ -2,6 +2,7 @@
 #ifndef WG_BACKENDS_SIMD_KERNELS_TRANSPOSE_H
 #define WG_BACKENDS_SIMD_KERNELS_TRANSPOSE_H
 
+#include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/unrolled.h"
 
 #include <stdint.h>
@@ -127,5 +128,34 @@ SIMD_INLINE void simd_transpose_square(const float *x, int64_t ld, float *to, in
 }
 
 #endif
+
+/* `count` short rows of `size` numbers, one after the other, become columns of x [size, width]; its
+ * other columns become 0.  width is a constant where this is called, a multiple of SIMD_STEP. */
+SIMD_INLINE void simd_turn_in(const real *rows, int64_t count, int64_t size, real *x, int64_t width)
+{
+    int64_t squares = count == width ? size / SIMD_STEP * SIMD_STEP : 0;
+    for (int64_t k = 0; k < squares; k += SIMD_STEP)
+        for (int64_t i = 0; i < width; i += SIMD_STEP)
+            simd_transpose_square(rows + i * size + k, size, x + k * width + i, width);
+    for (int64_t k = squares; k < size; k++) {
+        for (int64_t i = 0; i < count; i++)
+            x[k * width + i] = rows[i * size + k];
+        for (int64_t i = count; i < width; i++)
+            x[k * width + i] = 0;
+    }
+}
+
+/* The reverse */
+SIMD_INLINE void simd_turn_out(const real *x, int64_t width, int64_t count, int64_t size,
+                               real *rows)
+{
+    int64_t squares = count == width ? size / SIMD_STEP * SIMD_STEP : 0;
+    for (int64_t i = 0; squares && i < width; i += SIMD_STEP)
+        for (int64_t k = 0; k < squares; k += SIMD_STEP)
+            simd_transpose_square(x + k * width + i, width, rows + i * size + k, size);
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t k = squares; k < size; k++)
+            rows[i * size + k] = x[k * width + i];
+}
 
 #endif

@@ -348,21 +348,7 @@ static void reduce_runs(const void *args, int64_t task)
         reduce_some(a, &in, x, count, y);
 }
 
-/* Short rows become columns, and the rest of COLUMNS zeros. */
-static void turn(const real *rows, int64_t count, int64_t size, real *x)
-{
-    int64_t squares = count == COLUMNS ? size / SIMD_STEP * SIMD_STEP : 0;
-    for (int64_t k = 0; k < squares; k += SIMD_STEP)
-        for (int64_t i = 0; i < COLUMNS; i += SIMD_STEP)
-            simd_transpose_square(rows + i * size + k, size, x + k * COLUMNS + i, COLUMNS);
-    for (int64_t k = squares; k < size; k++) {
-        for (int64_t i = 0; i < count; i++)
-            x[k * COLUMNS + i] = rows[i * size + k];
-        for (int64_t i = count; i < COLUMNS; i++)
-            x[k * COLUMNS + i] = 0;
-    }
-}
-
+/* Short rows become columns. */
 static void reduce_short_rows(const void *args, int64_t task)
 {
     const simd_reduce_axes *a = args;
@@ -372,7 +358,7 @@ static void reduce_short_rows(const void *args, int64_t task)
     int64_t first = task * COLUMNS, count = simd_smaller(COLUMNS, a->outer - first);
     const real *rows = (const real *)a->x + first * a->middle;
     real x[SIMD_SHORT_ROW * COLUMNS], y[COLUMNS];
-    turn(rows, count, a->middle, x);
+    simd_turn_in(rows, count, a->middle, x, COLUMNS);
     reduce_some(&turned, &in, x, COLUMNS, y);
     memcpy((real *)a->y + first, y, (size_t)count * sizeof *y);
 }

@@ -2,15 +2,16 @@
 #include "backends/simd/kernels/row_loss.h"
 #include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/transpose.h"
 
 #include <tgmath.h>
 
 /* Rows of few classes are turned, TOGETHER of them: each step is then one of many columns. */
-enum { SHORT = 32, TOGETHER = 64 };
+enum { SHORT = 60, TOGETHER = 64 };
 
 static bool is_short(int64_t classes)
 {
-    return classes < SHORT && classes % SIMD_TAIL;
+    return classes <= SHORT;
 }
 
 /* ---- a row ----------------------------------------------------------------------------------- */
@@ -34,24 +35,23 @@ static void one_row(const simd_row_losses *a, int64_t r)
 /* ---- short rows ------------------------------------------------------------------------------ */
 
 /* Rows `first` to `first + n`, and a number of each of them: x is [classes, TOGETHER], logits and
- * then exponentials. */
+ * then exponentials.  Aligned, so that no loop has scalars before its vectors. */
 typedef struct columns {
-    const simd_row_losses *a;
-    int64_t first, n;
-    real x[SHORT * TOGETHER], top[TOGETHER], sum[TOGETHER], total[TOGETHER], log_sum[TOGETHER];
+    _Alignas(64) real x[SHORT * TOGETHER];
+    real top[TOGETHER], sum[TOGETHER], total[TOGETHER], log_sum[TOGETHER];
     real weight[TOGETHER], at_target[TOGETHER];
     int64_t target[TOGETHER]; /* of rows that count, else 0 */
+    const simd_row_losses *a;
+    int64_t first, n;
 } columns;
 
 static void turn_in(columns *c)
 {
-    const real *x = (const real *)c->a->x + c->first * c->a->classes;
-    for (int64_t j = 0; j < c->n; j++, x += c->a->classes)
-        for (int64_t k = 0; k < c->a->classes; k++)
-            c->x[k * TOGETHER + j] = x[k];
-    for (int64_t j = 0; j < c->n; j++) {
-        c->weight[j] = (real)c->a->weights[c->first + j];
-        c->target[j] = c->weight[j] != 0 ? c->a->targets[c->first + j] : 0;
+    const simd_row_losses *a = c->a;
+    simd_turn_in((const real *)a->x + c->first * a->classes, c->n, a->classes, c->x, TOGETHER);
+    for (int64_t j = 0; j < TOGETHER; j++) {
+        c->weight[j] = j < c->n ? (real)a->weights[c->first + j] : 0;
+        c->target[j] = c->weight[j] != 0 ? a->targets[c->first + j] : 0;
     }
 }
 
@@ -121,18 +121,20 @@ static void turn_gradient_out(columns *c)
             g[j] = scale[j] * (g[j] * inverse[j] - off);
     }
     real *dx = (real *)a->dx + c->first * a->classes;
-    for (int64_t j = 0; j < c->n; j++, dx += a->classes) {
-        bool counts = scale[j] != 0; /* NaN too: it must show */
-        for (int64_t k = 0; k < a->classes; k++)
-            dx[k] = counts ? c->x[k * TOGETHER + j] : 0;
-        if (counts)
+    simd_turn_out(c->x, TOGETHER, c->n, a->classes, dx);
+    for (int64_t j = 0; j < c->n; j++, dx += a->classes)
+        if (scale[j] != 0) /* NaN too: it must show */
             dx[c->target[j]] = of_target[j];
-    }
+        else
+            memset(dx, 0, (size_t)a->classes * sizeof *dx);
 }
 
 static void some_rows(const simd_row_losses *a, int64_t first)
 {
-    columns c = {.a = a, .first = first, .n = simd_smaller(TOGETHER, a->rows - first)};
+    columns c; /* its numbers are written before they are read */
+    c.a = a;
+    c.first = first;
+    c.n = simd_smaller(TOGETHER, a->rows - first);
     turn_in(&c);
     sum_columns(&c);
     for (int64_t j = 0; a->losses && j < c.n; j++)
