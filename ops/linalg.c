@@ -15,7 +15,7 @@ static void sizes(const wg_node *n, int i, bool transposed, int64_t *rows, int64
     *columns = s->dim[s->rank - (transposed ? 2 : 1)];
 }
 
-/* What operands 0 and 1, maybe transposed, have in common is `inner` and `other` long. */
+/* Whether the inner sizes of operands 0 and 1, transposed or not, are equal. */
 static bool need_same_inner(wg_node *n, bool transpose_a, bool transpose_b, int64_t inner,
                             int64_t other)
 {

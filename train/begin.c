@@ -53,9 +53,6 @@ static const char *wrong_schedule(const wg_trainer_options *o)
 {
     const wg_schedule *s = &o->schedule;
     double first = wg_schedule_rate(s, 1);
-    if (s->rate == 0 && (s->kind != WG_SCHEDULE_NOAM || s->d_model == 0))
-        return "schedule: expected a kind and a rate above 0, such as {WG_SCHEDULE_CONSTANT, "
-               ".rate = 1e-3}";
     if (s->kind < WG_SCHEDULE_NOAM || s->kind > WG_SCHEDULE_CONSTANT)
         return "schedule: expected a kind of wg_schedule_kind";
     if (!(s->rate >= 0) || !isfinite(first) || first < 0)
@@ -76,6 +73,9 @@ static const char *idle_option(const wg_trainer_options *o)
     return !is_sgd && opt->momentum != 0 ? "optimizer: momentum is of WG_OPTIMIZER_SGD"
            : is_sgd && (opt->beta1 != 0 || opt->beta2 != 0 || opt->eps != 0)
                ? "optimizer: beta1, beta2 and eps are of Adam"
+           : o->schedule.rate == 0
+               ? "schedule: expected a kind and a rate above 0, such as {WG_SCHEDULE_CONSTANT, "
+                 ".rate = 1e-3}, got a rate of 0"
            : o->validate.n && !has_valid ? "validate: there is no validation data"
            : o->patience > 0 && !o->validate.n
                ? "patience: expected an interval of validations, `validate`"
@@ -164,8 +164,8 @@ static wg_status check_options(wg_trainer *t)
         status = check_groups(t);
     if (status != WG_OK)
         return status;
-    wrong = wrong_schedule(&t->options);
-    wrong = wrong || t->task.open ? wrong : idle_option(&t->options);
+    wrong = t->task.open ? NULL : idle_option(&t->options);
+    wrong = wrong ? wrong : wrong_schedule(&t->options);
     return wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : WG_OK;
 }
 

@@ -69,13 +69,13 @@ static void explain_unreadable(wg_plan *p, const wg_value *v)
         why = "newer than the plan: create the plan after the graph is complete";
     else if (v->node->op->flags & WG_OP_LEAF)
         why = "not needed by what the plan computes";
-    snprintf(text, sizeof text, "wg_plan_data: %s is %s",
-             v ? wg_value_text(v, name, sizeof name) : "the value",
-             v ? why : "NULL: wg_graph_message may say why");
-    if (v && !v->name) /* a number alone: its op and line say more */
-        wg_node_message(v->node, text, p->message, sizeof p->message);
+    if (v && !v->name) /* its number says less than its op and line */
+        wg_node_message(v->node, why, text, sizeof text);
     else
-        snprintf(p->message, sizeof p->message, "%s", text);
+        snprintf(text, sizeof text, "%s is %s",
+                 v ? wg_value_text(v, name, sizeof name) : "the value",
+                 v ? why : "NULL: wg_graph_message may say why");
+    snprintf(p->message, sizeof p->message, "wg_plan_data: %s", text);
 }
 
 /* What v is called where the graph marks it as an output, or else its own name. */

@@ -202,14 +202,14 @@ static int infinities_to_make(const wg_op *op, int had)
 /* *at is the element.
  *
  * A node makes NaN if a result has one, and an infinity if a result has it but neither an operand
- * nor an attribute had any;
- * where signs last, none of that sign: so a mask of -inf passes, and the overflow of exp beside it
- * does not.  What operands had is noted by storage, since a result may have taken their place.  If
- * an operand had NaN, the message says where it came from. */
+ * nor an attribute had any; where signs last, none of that sign: so a mask of -inf passes, and the
+ * overflow of exp beside it does not, unless it is a step of the node that has the mask.  What
+ * operands had is noted by storage, since a result may have taken their place.  If an operand had
+ * NaN, the message says where it came from. */
 static bool makes_nonfinite(wg_plan *p, const wgi_work *w, int64_t *at)
 {
     const wg_node *n = w->node;
-    int had = infinities_given(n);
+    int had = 0;
     for (int k = 0; k < n->n_in; k++)
         had |= storage_at(p, n->in[k])->nonfinite;
     for (int k = 0; k < n->n_out; k++) {
@@ -218,7 +218,8 @@ static bool makes_nonfinite(wg_plan *p, const wgi_work *w, int64_t *at)
             continue;
         }
         int has = nonfinite_in(n->out[k], w->call.out[k], 0, at),
-            made = has & (HAS_NAN | infinities_to_make(n->op, had));
+            given = has & (HAS_PLUS | HAS_MINUS) ? infinities_given(n) : 0,
+            made = has & (HAS_NAN | infinities_to_make(n->op, had | given));
         storage_at(p, n->out[k])->nonfinite = (unsigned char)has;
         if (!made)
             continue;

@@ -28,13 +28,13 @@ static simd_channel_norm sizes_of(const wg_node *n)
 /* How planes are met: as they are, or, if they are short, as columns or as runs of a group. */
 typedef enum shape { PLANES, COLUMNS, RUNS } shape;
 
-/* Columns of few rows have more sums than rows. */
+/* With few examples, the sums of columns cost more than their rows, and so do a run's gains. */
 static shape shape_of(const simd_channel_norm *a)
 {
-    enum { SHORT = 128, ROWS = 4 };
+    enum { SHORT = 128, ROWS = 4, NUMBERS = 16 };
     bool columns = a->size <= SIMD_COLUMN_NORM_COLUMNS && a->size <= ROWS * a->examples;
     if (a->groups)
-        return a->size <= SHORT ? RUNS : PLANES;
+        return a->size <= SHORT && a->size <= NUMBERS * a->examples ? RUNS : PLANES;
     return a->size == 1 || columns ? COLUMNS : PLANES;
 }
 

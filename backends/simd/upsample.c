@@ -84,8 +84,9 @@ static sizes sizes_of(const wg_node *n, int threads)
 {
     axis rows = axis_of(n, 2), columns = axis_of(n, 3);
     const int64_t *to = n->out[0]->shape.dim, *from = n->in[0]->shape.dim;
+    int64_t ring = from[2] < to[2] ? most_taps(&rows) : 0;
     return (sizes){most_taps(&rows) * to[2], most_taps(&columns) * to[3],
-                   threads * simd_resample_scratch(from[3], to[3], most_taps(&rows))};
+                   threads * simd_resample_scratch(from[3], to[3], ring)};
 }
 
 static size_t scratch(const wg_node *n, int threads)
@@ -111,8 +112,19 @@ static void run(wg_call *c)
     simd_kernels(c)->resample(&a);
 }
 
+/* Each tap of an element is looked for among those before. */
+static const char *refuses(const wg_node *n)
+{
+    enum { MANY = 64 };
+    const char *why = wgi_simd_refuses_empty(n);
+    if (why)
+        return why;
+    axis rows = axis_of(n, 2), columns = axis_of(n, 3);
+    return most_taps(&rows) > MANY || most_taps(&columns) > MANY ? "many taps" : NULL;
+}
+
 const simd_kernel wgi_simd_upsample[] = {
-    {&wg_op_upsample2d, "taps", wgi_simd_refuses_empty, scratch, run},
-    {&wg_op_upsample2d_grad, "taps", wgi_simd_refuses_empty, scratch, run},
+    {&wg_op_upsample2d, "taps", refuses, scratch, run},
+    {&wg_op_upsample2d_grad, "taps", refuses, scratch, run},
     {.op = NULL},
 };

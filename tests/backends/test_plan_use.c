@@ -180,7 +180,7 @@ static void what_cannot_be_read_has_a_reason(void **state)
     wg_plan *p = plan_of(g, NULL);
     wg_value *late = wg_name(wg_exp(y), "late");
     assert_null(wg_plan_data(p, unnamed));
-    assert_non_null(strstr(wg_plan_message(p), "mul(h, %"));
+    assert_non_null(strstr(wg_plan_message(p), "wg_plan_data: mul(h, %"));
     assert_non_null(strstr(wg_plan_message(p), line));
     assert_null(wg_plan_data(p, h));
     expect_message(p, "wg_plan_data: h is no output of this plan: mark it with wg_output, or set "

@@ -1,5 +1,6 @@
 /* Movement, compared exactly, in every dtype: each op against an index map, and the identities
  * that bind them. */
+#include "tests/plans.h"
 #include "tests/trial.h"
 #include "wengert/autograd/grad.h"
 
@@ -106,6 +107,46 @@ static void last_axes_are_expanded(void **state)
                 trial_expect(&t, "expand", y, i, trial_data(&t, x)[i / widths[k] % 35]);
             trial_end(&t, 2 * 35 * widths[k]);
         }
+}
+
+/* Rows of every kind of copy, shared by threads whose parts begin within a run of rows */
+static void many_rows_are_copied_by_threads(void **state)
+{
+    (void)state;
+    enum { OUTER = 5, ROWS = 9001 };
+    static const wg_dtype dtypes[] = {WG_I8, WG_BF16, WG_F32, WG_I64};
+    static const int64_t widths[] = {1, 2, 3, 4, 6, 8, 13, 16, 32, 33};
+    int64_t compared = 0;
+    for (int d = 0; d < WG_COUNT(dtypes); d++)
+        for (int k = 0; k < WG_COUNT(widths); k++) {
+            wg_graph *g = wg_graph_new();
+            int64_t width = widths[k], size = (int64_t)wg_dtype_size(dtypes[d]);
+            wg_value *x = wg_input(g, "x", dtypes[d], WG_SHAPE(OUTER, ROWS, width + 3)),
+                     *part = wg_output(wg_slice(x, 2, 1, width + 1, 1), "part"),
+                     *back = wg_output(wg_flip(part, WG_AXES(2)), "back"),
+                     *turned = wg_output(wg_permute(part, WG_AXES(1, 0, 2)), "turned");
+            wg_plan *p = plan_of(g, &(wg_plan_options){.reference = true, .threads = 3});
+            char *from = wg_plan_data(p, x),
+                 *to[] = {wg_plan_data(p, part), wg_plan_data(p, back), wg_plan_data(p, turned)};
+            for (int64_t i = 0; i < (int64_t)wg_value_bytes(x); i++)
+                from[i] = (char)(i * 7 + i / 251);
+            run(p, 0);
+            for (int64_t row = 0; row < OUTER * ROWS; row++)
+                for (int64_t j = 0; j < width; j++, compared++) {
+                    const char *number = from + (row * (width + 3) + 1 + j) * size;
+                    int64_t other = row % ROWS * OUTER + row / ROWS;
+                    bool right =
+                        memcmp(to[0] + (row * width + j) * size, number, (size_t)size) == 0 &&
+                        memcmp(to[1] + (row * width + width - 1 - j) * size, number,
+                               (size_t)size) == 0 &&
+                        memcmp(to[2] + (other * width + j) * size, number, (size_t)size) == 0;
+                    check_that(right, "%s, width %lld, row %lld", wg_dtype_name(dtypes[d]),
+                               (long long)width, (long long)row);
+                }
+            wg_plan_free(p);
+            wg_graph_free(g);
+        }
+    assert_true(compared > 10000000);
 }
 
 static void slice_is_python_s(void **state)
@@ -348,6 +389,7 @@ int main(void)
         cmocka_unit_test(reshape_permute_and_expand_are_their_index_maps),
         cmocka_unit_test(long_transposes_are_exact),
         cmocka_unit_test(last_axes_are_expanded),
+        cmocka_unit_test(many_rows_are_copied_by_threads),
         cmocka_unit_test(slice_is_python_s),
         cmocka_unit_test(split_and_concat_are_inverse),
         cmocka_unit_test(an_op_and_its_inverse_give_the_operand),

@@ -402,6 +402,27 @@ static void norms_at_zero_have_the_derivative_zero(void **state)
     EXACT("3, 4, 5", 2, LIST(3, -4), wg_scale(wg_vector_norm(x, ALL, 2), 5), 25, {3, -4})
 }
 
+/* Whole powers are products, others libm's. */
+static void norms_of_any_p_are_their_sums(void **state)
+{
+    (void)state;
+    static const double powers[] = {0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7, 8, 8.5, 9, 12};
+    static const double numbers[] = {1.5, -0.25, 3, 0, -2.125, 0.5, 1, -1};
+    for (int k = 0; k < WG_COUNT(powers); k++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = vector(g, WG_F64, numbers, WG_COUNT(numbers));
+        wg_value *y = wg_output(wg_vector_norm(x, ALL, powers[k]), "y");
+        wg_plan *p;
+        assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.reference = true}), WG_OK);
+        assert_int_equal(wg_plan_run(p, 0), WG_OK);
+        double got = *wg_plan_f64(p, y), expected = p_norm(numbers, WG_COUNT(numbers), powers[k]);
+        check_that(fabs(got - expected) <= 1e-14 * expected, "p %g: %.17g, expected %.17g",
+                   powers[k], got, expected);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
 static void nan_shows_in_every_reduction(void **state)
 {
     (void)state;
@@ -580,6 +601,7 @@ int main(void)
         cmocka_unit_test(products_with_zeros_have_their_derivatives),
         cmocka_unit_test(log_sums_of_extremes),
         cmocka_unit_test(norms_at_zero_have_the_derivative_zero),
+        cmocka_unit_test(norms_of_any_p_are_their_sums),
         cmocka_unit_test(nan_shows_in_every_reduction),
         cmocka_unit_test(a_variance_survives_a_large_mean),
         cmocka_unit_test(integers_are_reduced_exactly),

@@ -168,6 +168,10 @@ static void options_without_effect(void **state)
     o = usual();
     o.schedule = (wg_schedule){WG_SCHEDULE_NOAM, .rate = 1};
     refused(&o, "schedule: expected d_model");
+    o.schedule = (wg_schedule){WG_SCHEDULE_NOAM, .d_model = 512};
+    refused(&o, "schedule: expected a kind and a rate above 0");
+    o.schedule = (wg_schedule){WG_SCHEDULE_CONSTANT, .rate = -1};
+    refused(&o, "schedule: expected rates of 0 or more");
 }
 
 static void amounts(void **state)

@@ -1,8 +1,9 @@
 /* batchnorm of vectors, x [N, C], or of short planes, x [N, C, S]: the formulas of channel_norm.c,
  * where a channel is S columns side by side.  A thread takes a block of columns, which stays in the
  * cache for three passes forward (the mean, the squares about it, the result) and two backward.  A
- * column's sums are made in float over PIECE rows, over the pieces in double, and over a channel's
- * columns in double, whatever the block: the bits do not depend on the number of threads. */
+ * column's sums (but for that of x, which is made in double) are made in float over PIECE rows,
+ * over the pieces in double, and over a channel's columns in double, whatever the block: the bits
+ * do not depend on the number of threads. */
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"

@@ -175,9 +175,8 @@ static void backward_block(const void *args, int64_t task, int me)
     }
 }
 
-static void join_channel(const void *args, int64_t channel)
+static void join_channel(const job *j, int64_t channel)
 {
-    const job *j = args;
     const simd_channel_norm *a = j->a;
     double dbias = 0, dgain = 0;
     for (int64_t block = 0; block < j->blocks; block++) {
@@ -193,5 +192,6 @@ void SIMD(group_runs_backward)(const simd_channel_norm *a)
 {
     const job j = job_of(a);
     simd_uneven_tasks(threads_for(a), j.blocks * a->groups, 1, backward_block, &j);
-    simd_tasks(1, a->channels, join_channel, &j);
+    for (int64_t channel = 0; channel < a->channels; channel++)
+        join_channel(&j, channel);
 }

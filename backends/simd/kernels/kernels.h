@@ -138,9 +138,9 @@ static inline int64_t simd_norm_blocks(int64_t rows)
     return blocks < rows ? blocks : rows;
 }
 
-/* batchnorm and groupnorm of x [examples, channels, size], and their gradients; see channel_norm.c,
- * where size is small, for batchnorm (at most SIMD_COLUMN_NORM_COLUMNS) channel_columns.c and for
- * groupnorm group_runs.c.  A plane is the `size` numbers of one channel of one example.  A set of
+/* batchnorm and groupnorm of x [examples, channels, size], and their gradients; see channel_norm.c;
+ * where size is small, channel_columns.c (batchnorm, at most SIMD_COLUMN_NORM_COLUMNS) and
+ * group_runs.c (groupnorm).  A plane is the `size` numbers of one channel of one example.  A set of
  * planes has one mean: the channel's planes of all examples, or with `groups` > 0 the planes of one
  * example whose channels are a group. */
 typedef struct simd_channel_norm {

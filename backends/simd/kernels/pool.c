@@ -187,17 +187,17 @@ static void max_of_windows(const void *args, int64_t row)
 /* Whether LANES windows are taken together whatever their rows: a row has fewer, and that takes
  * fewer vectors than one window after the other, whose rows mostly end within a vector.  A tap
  * outside of the plane reads the nearest number within, which without dilation is one of the
- * window's: it is met twice, in the same order, which changes nothing. */
+ * window's: it is met twice, in the same order, which changes nothing.  Planes are not divided, so
+ * there must be some for each thread. */
 static bool is_small(const simd_pool *a)
 {
-    int64_t windows_of_plane = a->h.count * a->w.count,
-            together = a->w.kernel * simd_divide_up(windows_of_plane, LANES),
-            in_turn = 2 * windows_of_plane * simd_divide_up(a->w.kernel, LANES);
-    bool dense = a->h.dilation == 1 && a->w.dilation == 1,
-         within = a->h.padding == 0 && a->w.padding == 0 &&
-                  window_position(&a->h, a->h.count - 1, a->h.kernel - 1) < a->h.size &&
-                  window_position(&a->w, a->w.count - 1, a->w.kernel - 1) < a->w.size;
-    return a->w.count < LANES && together < in_turn && (dense || within);
+    const simd_window *h = &a->h, *w = &a->w;
+    int64_t windows_of_plane = h->count * w->count,
+            together = w->kernel * simd_divide_up(windows_of_plane, LANES),
+            in_turn = 2 * windows_of_plane * simd_divide_up(w->kernel, LANES);
+    bool within = h->padding == 0 && w->padding == 0, dense = h->dilation == 1 && w->dilation == 1;
+    return w->count < LANES && together < in_turn && (within || dense) && h->kernel <= h->size &&
+           w->kernel <= w->size && a->planes >= LANES * a->threads;
 }
 
 /* LANES windows: where their first taps lie, perhaps outside of the plane */

@@ -6,8 +6,6 @@
 #include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
 
-#include <omp.h>
-
 enum { BLOCK = 32 /* rows of a plane that are one task */ };
 
 /* y[o] = the sum of the taps of x; `most` is a constant where this is called. */
@@ -28,14 +26,12 @@ SIMD_INLINE void sum_taps(const simd_taps *t, int64_t first, int most, bool add,
 /* x has a 0 behind its last number. */
 static void resample_row(const simd_taps *t, const float *x, float *restrict y)
 {
-    int64_t k = t->most % 2;
-    if (k == 1)
+    if (t->most % 2)
         sum_taps(t, 0, 1, false, x, y);
-    for (; k < t->most; k += 2)
-        if (k == 0)
-            sum_taps(t, 0, 2, false, x, y);
-        else
-            sum_taps(t, k, 2, true, x, y);
+    else
+        sum_taps(t, 0, 2, false, x, y);
+    for (int64_t k = t->most % 2 ? 1 : 2; k < t->most; k += 2)
+        sum_taps(t, k, 2, true, x, y);
 }
 
 /* y = weight x, or y + weight x */
@@ -54,7 +50,8 @@ SIMD_INLINE void add_two_rows(const float *a, float s, const float *b, float t, 
     }
 }
 
-/* The rows that a row of the result takes, k of them; row(k) lies at x + (index % period) width. */
+/* y [width] = the weighted sum of the rows that row o of the result takes; row i lies at
+ * x + (i % period) width. */
 static void combine_rows(const simd_taps *t, int64_t o, const float *x, int64_t period,
                          int64_t width, float *restrict y)
 {
@@ -88,7 +85,8 @@ typedef struct room {
 
 static room room_of(const simd_resample *a, int me)
 {
-    int64_t size = simd_resample_scratch(a->columns.from, a->columns.to, a->rows.most);
+    int64_t ring = a->rows.from < a->rows.to ? a->rows.most : 0;
+    int64_t size = simd_resample_scratch(a->columns.from, a->columns.to, ring);
     float *row = a->scratch + me * size;
     row[a->columns.from] = 0;
     return (room){row, row + a->columns.from + 1};
@@ -113,6 +111,7 @@ static void columns_first(const simd_resample *a, const float *x, int64_t first,
     }
 }
 
+/* The same where y has no more rows than x: a row is combined, then resampled. */
 static void rows_first(const simd_resample *a, const float *x, int64_t first, int64_t end, room r,
                        float *y)
 {

@@ -23,11 +23,11 @@ typedef struct simd_resample {
     float *scratch; /* simd_resample_scratch numbers for each thread */
 } simd_resample;
 
-/* A row of x and the 0 behind it, and as many rows of y as a row has taps. */
-static inline int64_t simd_resample_scratch(int64_t columns_from, int64_t columns_to,
-                                            int64_t most_rows)
+/* A row of x and the 0 behind it, and a ring of rows of y, as many as a row has taps: where y has
+ * more rows than x, else none. */
+static inline int64_t simd_resample_scratch(int64_t columns_from, int64_t columns_to, int64_t ring)
 {
-    return (columns_from + 1 + most_rows * columns_to + 15) / 16 * 16;
+    return (columns_from + 1 + ring * columns_to + 15) / 16 * 16;
 }
 
 #endif

@@ -181,19 +181,21 @@ SIMD_INLINE void fold_runs(const simd_reduce_axes *a, const real *x, int64_t cou
 SIMD_INLINE void fold_short_runs(const simd_reduce_axes *a, const real *x, int64_t count, term t,
                                  const double *centre, double *sum)
 {
+    if (t == FACTOR) { /* products of columns may overflow where that of all in order does not */
+        fold_runs(a, x, count, t, centre, sum);
+        return;
+    }
     int64_t wide = count * a->inner, step = a->middle * a->inner;
     double centres[COLUMNS];
     for (int64_t r = 0; r < count; r++)
         for (int64_t i = 0; i < a->inner; i++)
             centres[r * a->inner + i] = centre[r];
     for (int64_t o = 0; o < a->outer; o += ROWS) {
-        double some[COLUMNS];
-        for (int64_t k = 0; k < wide; k++)
-            some[k] = t == FACTOR;
+        double some[COLUMNS] = {0};
         fold_rows(x + o * step, step, simd_smaller(ROWS, a->outer - o), wide, t, centres, some);
         for (int64_t r = 0; r < count; r++)
             for (int64_t i = r * a->inner; i < (r + 1) * a->inner; i++)
-                sum[r] = t == FACTOR ? sum[r] * some[i] : sum[r] + some[i];
+                sum[r] += some[i];
     }
 }
 

@@ -6,7 +6,8 @@
 
 #include <tgmath.h>
 
-/* Rows of few classes are turned, TOGETHER of them: each step is then one of many columns. */
+/* Rows of few classes are turned, TOGETHER of them: each step is then one of many columns.  From 64
+ * classes on, the gradient takes as long either way. */
 enum { SHORT = 60, TOGETHER = 64 };
 
 static bool is_short(int64_t classes)
