@@ -365,8 +365,86 @@ static void reduce_short_rows(const void *args, int64_t task)
     memcpy((real *)a->y + first, y, (size_t)count * sizeof *y);
 }
 
+/* ---- few long sums --------------------------------------------------------------------------- */
+
+/* Of few columns, the middle is divided, so that threads have something to share; into PARTS
+ * whatever their number, so that bits do not depend on it. */
+enum { FEW = 4, LONG = 1 << 18, PARTS = 16 };
+
+static bool is_long(const simd_reduce_axes *a)
+{
+    bool joins =
+        a->how == SIMD_SUM || a->how == SIMD_MEAN || a->how == SIMD_MAX || a->how == SIMD_MIN;
+    return joins && !a->ends && a->inner > 1 && a->outer * across_of(a->inner) < FEW &&
+           a->outer * a->middle * a->inner >= LONG;
+}
+
+/* of [PARTS, FEW COLUMNS]: for each part the sums, or sign times the largest, of [outer, inner] */
+typedef struct parts {
+    const simd_reduce_axes *a;
+    double *of;
+} parts;
+
+/* of `count` columns; the layout is a constant where this is called. */
+SIMD_INLINE void reduce_columns_of_part(const simd_reduce_axes *part, const layout *in,
+                                        const real *x, int64_t count, double *to)
+{
+    real best[COLUMNS];
+    if (part->how == SIMD_SUM || part->how == SIMD_MEAN) {
+        sums(part, in, x, count, ITSELF, zeros, to);
+        return;
+    }
+    in->best(part, x, count, part->how == SIMD_MIN ? -1 : 1, best);
+    for (int64_t k = 0; k < count; k++)
+        to[k] = (double)(part->how == SIMD_MIN ? -best[k] : best[k]);
+}
+
+static void reduce_part(const void *args, int64_t i)
+{
+    const layout narrow = {fold_narrow, best_of_narrow, 0},
+                 wide = {fold_columns, best_of_columns, 0};
+    const parts *p = args;
+    const simd_reduce_axes *a = p->a;
+    int64_t first = a->middle * i / PARTS;
+    simd_reduce_axes part = *a;
+    part.middle = a->middle * (i + 1) / PARTS - first;
+    for (int64_t at = 0, count; at < a->outer * a->inner; at += count) {
+        int64_t outer = at / a->inner, column = at % a->inner;
+        const real *x = (const real *)a->x + (outer * a->middle + first) * a->inner + column;
+        double *to = p->of + i * FEW * COLUMNS + at;
+        count = simd_smaller(COLUMNS, a->inner - column);
+        if (a->inner < NARROW)
+            reduce_columns_of_part(&part, &narrow, x, count, to);
+        else
+            reduce_columns_of_part(&part, &wide, x, count, to);
+    }
+}
+
+static void reduce_long(const simd_reduce_axes *a)
+{
+    double of[PARTS * FEW * COLUMNS];
+    simd_tasks(a->threads, PARTS, reduce_part, &(parts){a, of});
+    for (int64_t k = 0; k < a->outer * a->inner; k++) {
+        double sum = 0;
+        real best = -INFINITY;
+        for (int64_t i = 0; i < PARTS; i++) {
+            double part = of[i * FEW * COLUMNS + k];
+            sum += part;
+            best = is_better((real)part, best) ? (real)part : best;
+        }
+        ((real *)a->y)[k] = a->how == SIMD_SUM    ? (real)sum
+                            : a->how == SIMD_MEAN ? (real)(sum / (double)a->middle)
+                            : a->how == SIMD_MAX  ? best
+                                                  : -best;
+    }
+}
+
 void SIMD(reduce_axes)(const simd_reduce_axes *a)
 {
+    if (is_long(a)) {
+        reduce_long(a);
+        return;
+    }
     int threads = a->outer * a->middle * a->inner < 1 << 14 ? 1 : a->threads;
     if (a->ends)
         simd_tasks(threads, simd_divide_up(a->middle, runs_of_task(a)), reduce_runs, a);
