@@ -534,12 +534,9 @@ static wg_status start_folder(wg_trainer *t)
         status = t->task.save(t->task.context, t);
     if (status != WG_OK)
         return status;
-    char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS);
     wgi_stop_forget(folder); /* which may be left of a run that has ended */
     /* the mark of a run, also of one that dies before its first checkpoint */
-    status = checkpoints ? wg_folder_make(checkpoints, &t->error)
-                         : wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
-    free(checkpoints);
+    status = wgi_folder_make_in(folder, WG_FOLDER_CHECKPOINTS, &t->error);
     return status == WG_OK ? wgi_report_open(t) : status;
 }
 

@@ -215,20 +215,17 @@ static wg_status publish_all(const char *folder, const wg_progress *p, wg_error 
                            : status;
 }
 
-/* Makes checkpoints/; *path is that of its file progress-N.json. */
+/* Makes checkpoints/, but not the folder; *path is that of its file progress-N.json. */
 static wg_status make_place(char **path, const char *folder, int64_t update, wg_error *error)
 {
-    char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS);
     *path = wgi_checkpoint_path(folder, WGI_FILE_PROGRESS, update);
-    wg_status status = checkpoints && *path ? wg_folder_make(checkpoints, error)
-                                            : no_memory(folder, "save", error);
-    free(checkpoints);
-    return status;
+    return *path ? wgi_folder_make_in(folder, WG_FOLDER_CHECKPOINTS, error)
+                 : no_memory(folder, "save", error);
 }
 
-wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p,
-                             const wg_checkpoint_options *options, wg_checkpoint_reason reason,
-                             wg_error *error)
+wg_status wgi_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p,
+                              const wg_checkpoint_options *options, wg_checkpoint_reason reason,
+                              wg_error *error)
 {
     wgi_error_clear(error);
     const bool stopped = reason == WG_CHECKPOINT_STOPPED;
@@ -253,6 +250,14 @@ wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progr
         wgi_checkpoint_tidy(folder, options->keep);
     free(path);
     return status;
+}
+
+wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p,
+                             const wg_checkpoint_options *options, wg_checkpoint_reason reason,
+                             wg_error *error)
+{
+    wg_status status = wg_folder_make(folder, error);
+    return status == WG_OK ? wgi_checkpoint_save(folder, store, p, options, reason, error) : status;
 }
 
 /* ---- restoring ------------------------------------------------------------------------------- */

@@ -36,6 +36,14 @@ wg_status wgi_checkpoint_numbers(wgi_numbers *out, const char *folder, wgi_file_
  * those of another training. */
 wg_status wgi_checkpoint_check_place(const char *folder, wg_error *error);
 
+/* Makes folder/name, which may have several parts, but not the folder: one that was renamed or
+ * removed meanwhile is not made anew (folder.c). */
+wg_status wgi_folder_make_in(const char *folder, const char *name, wg_error *error);
+/* wg_checkpoint_save in a folder that is there (checkpoint.c). */
+wg_status wgi_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p,
+                              const wg_checkpoint_options *options, wg_checkpoint_reason reason,
+                              wg_error *error);
+
 /* Removes the file if there is one. */
 wg_status wgi_checkpoint_remove(const char *folder, wgi_file_kind kind, int64_t number,
                                 wg_error *error);

@@ -1,6 +1,7 @@
 #include "wengert/train/folder.h"
 #include "files/read.h"
 #include "graph/error.h"
+#include "train/checkpoint_files.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -38,9 +39,9 @@ wg_status wg_folder_has(const char *folder, const char *name, bool *has, wg_erro
     return status;
 }
 
-wg_status wg_folder_make(const char *folder, wg_error *error)
+/* Those parts of the path that end beyond its first `after` characters */
+static wg_status make_parts(const char *folder, size_t after, wg_error *error)
 {
-    wgi_error_clear(error);
     size_t n = strlen(folder);
     char *path = malloc(n + 1);
     struct stat s;
@@ -48,7 +49,7 @@ wg_status wg_folder_make(const char *folder, wg_error *error)
     if (!path)
         return wgi_error_file(error, WG_ENOMEM, folder, "no memory to make it");
     memcpy(path, folder, n + 1);
-    for (size_t i = 1; i <= n && status == WG_OK; i++) {
+    for (size_t i = after + 1; i <= n && status == WG_OK; i++) {
         if (path[i] != '/' && path[i] != '\0')
             continue;
         char old = path[i];
@@ -61,6 +62,22 @@ wg_status wg_folder_make(const char *folder, wg_error *error)
         status = wgi_error_errno(error, folder, "look for it");
     else if (status == WG_OK && !S_ISDIR(s.st_mode))
         status = wgi_error_file(error, WG_EIO, folder, "expected a folder, got a file");
+    free(path);
+    return status;
+}
+
+wg_status wg_folder_make(const char *folder, wg_error *error)
+{
+    wgi_error_clear(error);
+    return make_parts(folder, 0, error);
+}
+
+wg_status wgi_folder_make_in(const char *folder, const char *name, wg_error *error)
+{
+    char *path = wg_folder_path(folder, "%s", name);
+    wg_status status = path
+                           ? make_parts(path, strlen(folder), error)
+                           : wgi_error_file(error, WG_ENOMEM, folder, "no memory to make %s", name);
     free(path);
     return status;
 }

@@ -65,8 +65,8 @@ static wg_status write_checkpoint(wg_trainer *t, wg_checkpoint_reason reason)
     wg_checkpoint_options files = t->task.files;
     files.moments = t->shards.whole;
     if (status == WG_OK)
-        status = wg_checkpoint_save(t->options.folder, t->store, &t->progress, &files, reason,
-                                    &t->error);
+        status = wgi_checkpoint_save(t->options.folder, t->store, &t->progress, &files, reason,
+                                     &t->error);
     return blame_folder(t, status);
 }
 

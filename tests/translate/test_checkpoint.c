@@ -2,6 +2,7 @@
  * whole and is what a training goes on with; and nobody else's files are touched. */
 #define CHECKPOINT_FOLDER "checkpoint_folder"
 #include "tests/checkpoints.h"
+#include "train/checkpoint_files.h"
 
 #include <math.h>
 
@@ -302,6 +303,23 @@ static void parameters_and_averages_change_places(void **state)
                 average[SIZE - 1] == number(3, 3, SIZE - 1));
 }
 
+/* As a run saves, at any moment after it has looked for its folder. */
+static void a_folder_that_is_renamed_meanwhile_is_not_made_anew(void **state)
+{
+    static const char away[] = "checkpoint_folder_elsewhere";
+    wg_progress p = {.update = 2};
+    must_save(*state, 1, 0);
+    assert_int_equal(rename(folder, away), 0);
+    fill(*state, 2);
+    assert_int_equal(wgi_checkpoint_save(folder, *state, &p, &options, WG_CHECKPOINT_DUE, &error),
+                     WG_EIO);
+    check_that(strstr(error.text, "checkpoint_folder/checkpoints: make the folder: No such file"),
+               "%s", error.text);
+    assert_int_equal(access(folder, F_OK), -1);
+    assert_int_equal(rename(away, folder), 0);
+    assert_int_equal(restored(), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +333,7 @@ int main(void)
         test(a_killed_save_leaves_the_previous_checkpoint),
         test(a_full_disk_is_reported),
         test(parameters_and_averages_change_places),
+        test(a_folder_that_is_renamed_meanwhile_is_not_made_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
