@@ -189,7 +189,7 @@ static void run_block(const void *args, int64_t i)
 static void run_blocks(const simd_channel_norm *a, void (*run)(const simd_channel_norm *, block))
 {
     int64_t row = row_of(a), width;
-    int threads = a->examples * row < 1 << 14 ? 1 : a->threads;
+    int threads = simd_channel_norm_threads(a);
     width = row >= 2 * threads * MAX_COLUMNS ? MAX_COLUMNS : simd_larger(MIN_COLUMNS, a->size);
     width = width / a->size * a->size;
     simd_tasks(threads, simd_divide_up(row, width), run_block, &(blocks){a, run, width});

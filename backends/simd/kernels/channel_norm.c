@@ -360,11 +360,6 @@ static void run_pieces(const simd_channel_norm *a, const simd_plane_sets *s, con
         run->write(a, s, i / s->pieces, i % s->pieces, past);
 }
 
-static int threads_for(const simd_channel_norm *a)
-{
-    return a->examples * a->channels * a->size < 1 << 14 ? 1 : a->threads;
-}
-
 static void run_member(const void *args, simd_member m)
 {
     enum { MANY = 4 }; /* sets for each thread: the shares are even enough */
@@ -382,7 +377,7 @@ static void run_sets(const simd_channel_norm *a, const simd_plane_sets *s, const
                      const float *result)
 {
     bool past = simd_streams(a->examples * a->channels * a->size, a->size, result, NULL);
-    simd_team(threads_for(a), run_member, &(norm_of_sets){a, s, run, past});
+    simd_team(simd_channel_norm_threads(a), run_member, &(norm_of_sets){a, s, run, past});
 }
 
 void SIMD(channel_norm_forward)(const simd_channel_norm *a)
@@ -397,5 +392,6 @@ void SIMD(channel_norm_backward)(const simd_channel_norm *a)
     run_sets(a, &s, &(const passes){sum_backward, join_backward, write_backward}, a->dx);
     if (!a->groups)
         return;
-    simd_tasks(threads_for(a), a->channels, join_channel, &(norm_of_sets){.a = a, .s = &s});
+    simd_tasks(simd_channel_norm_threads(a), a->channels, join_channel,
+               &(norm_of_sets){.a = a, .s = &s});
 }

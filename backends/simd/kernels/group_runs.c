@@ -38,11 +38,6 @@ static job job_of(const simd_channel_norm *a)
     return j;
 }
 
-static int threads_for(const simd_channel_norm *a)
-{
-    return a->examples * a->channels * a->size < 1 << 14 ? 1 : a->threads;
-}
-
 /* ---- forward --------------------------------------------------------------------------------- */
 
 static double sum_of(const float *x, int64_t n)
@@ -101,7 +96,7 @@ static void forward_run(const void *args, int64_t set)
 void SIMD(group_runs_forward)(const simd_channel_norm *a)
 {
     const job j = job_of(a);
-    simd_tasks(threads_for(a), a->examples * a->groups, forward_run, &j);
+    simd_tasks(simd_channel_norm_threads(a), a->examples * a->groups, forward_run, &j);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -191,7 +186,7 @@ static void join_channel(const job *j, int64_t channel)
 void SIMD(group_runs_backward)(const simd_channel_norm *a)
 {
     const job j = job_of(a);
-    simd_uneven_tasks(threads_for(a), j.blocks * a->groups, 1, backward_block, &j);
+    simd_uneven_tasks(simd_channel_norm_threads(a), j.blocks * a->groups, 1, backward_block, &j);
     for (int64_t channel = 0; channel < a->channels; channel++)
         join_channel(&j, channel);
 }

@@ -154,6 +154,12 @@ typedef struct simd_channel_norm {
     double *scratch; /* simd_channel_norm_scratch doubles */
 } simd_channel_norm;
 
+/* Of a small call, threads would take longer to wake than one to compute. */
+static inline int simd_channel_norm_threads(const simd_channel_norm *a)
+{
+    return a->examples * a->channels * a->size < 1 << 14 ? 1 : a->threads;
+}
+
 /* Where the sets' planes lie: plane j of set k is number k step + j plane_step of all.  Sums are
  * made piece by piece, of SIMD_PLANE_PIECE numbers or a little less: some planes of a set, or one
  * of `chunks` parts of a plane. */
