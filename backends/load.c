@@ -40,7 +40,7 @@ static wg_status enter(const wg_backend **out, wg_backend_entry *entry, const ch
 {
     const wg_backend *b = entry(WG_BACKEND_ABI);
     if (!b)
-        return wgi_error_set(error, WG_EUNSUPPORTED, "%s is a backend that does not speak ABI %u",
+        return wgi_error_set(error, WG_EUNSUPPORTED, "%s was built for a backend ABI other than %u",
                              path, (unsigned)WG_BACKEND_ABI);
     if (b->abi != WG_BACKEND_ABI)
         return wgi_error_set(error, WG_EUNSUPPORTED, "%s is a backend for ABI %u, this is ABI %u",

@@ -1,4 +1,4 @@
-/* Models of the size of well-known ones, with random weights, as files of ONNX, to be timed beside
+/* Models of the size of well-known ones, with random weights, as ONNX files, to be timed beside
  * another engine: scripts/bench-onnxruntime.
  *
  *     bench_onnx_models FOLDER

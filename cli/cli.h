@@ -61,7 +61,7 @@ void complain_unknown(const char *what, const char *name, name_at *at);
 /** A file that a command is to write; path NULL: none. */
 typedef struct result_file {
     const char *path;
-    bool onnx;           /* a model of ONNX, which may replace one; otherwise text or a picture */
+    bool onnx;           /* an ONNX model, which may replace one; otherwise text or a picture */
     const char *made_by; /* weights, which may replace those of was_made_by; NULL: none */
 } result_file;
 

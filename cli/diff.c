@@ -144,8 +144,8 @@ int command_diff(int argc, char **argv)
         table,
         parse,
         "A B\nMODEL --backends A,B\nMODEL --dtypes A,B\nMODEL --weights A,B",
-        "Compares two graphs and names the first node at which they part; or runs one graph in two "
-        "ways on the same numbers and names the first node at which the results part.  Each "
+        "Compares two graphs and names the first node at which they differ; or runs one graph in "
+        "two ways on the same data and names the first node at which the results diverge.  Each "
         "model is a built-in one, FILE.wg, MODEL.so (whose code runs) or a FOLDER.  The exit code "
         "is 1 if something differs.",
         children,

@@ -1,4 +1,4 @@
-/* Where two graphs part: the first node that differs, with the lines around it. */
+/* Where two graphs differ: the first node that differs, with the lines around it. */
 #include "cli/diff.h"
 #include "graph/error.h"
 #include "graph/text_buffer.h"
@@ -241,7 +241,7 @@ int diff_graphs(wg_graph *a, wg_graph *b, const diff_request *r)
     if (i < n || i < m) {
         if (i == n || i == m)
             say(why, "one graph ends");
-        printf("the graphs part at node %zu: %s\n", i, why);
+        printf("the graphs differ at node %zu: %s\n", i, why);
         print_parting(a, b, i);
         print_counts(a, b);
         return EXIT_RUN;

@@ -267,7 +267,7 @@ static void print_first(const loss *all, size_t n, const sums *sum)
              digits_text(all[i].digits, lost, sizeof lost), sum->digits,
              digits_text(all[i].operands, operands, sizeof operands), all[i].different,
              (long long)wg_value_count(all[i].v));
-    printf("the numbers part at %%%u: %s\n", all[i].v->id,
+    printf("the results diverge at %%%u: %s\n", all[i].v->id,
            wg_node_message(all[i].v->node, what, node, sizeof node));
 }
 

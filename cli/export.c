@@ -201,10 +201,10 @@ int command_export(int argc, char **argv)
         .options = table,
         .parser = parse,
         .args_doc = "MODEL|FILE.wg|FILE.onnx|MODEL.so|FOLDER FILE|FOLDER",
-        .doc = "Writes the outputs of a model, and what they need, as a file of ONNX (opset 17); "
-               "or the encoder, the decoder and the tokens of a translator as a folder; or, with "
-               "--to torch|fairseq|marian, its weights, settings and vocabularies in the form of "
-               "another program, which wengert import reads.",
+        .doc = "Writes the outputs of a model, and what they need, as an ONNX file (opset 17); or "
+               "the encoder, the decoder and the tokens of a translator as a folder; or, with "
+               "--to torch|fairseq|marian, its weights, settings and vocabularies in the layout of "
+               "another program, which wengert import can read back.",
         .children = children,
     };
     source s = {.name = NULL};

@@ -45,9 +45,9 @@ int command_generate(int argc, char **argv)
     static const model_command asks = {
         .use = WG_FOR_GENERATION,
         .usage = "FOLDER [PROMPT]\n--model FOLDER [PROMPT]",
-        .doc = "Draws texts from a language model, which `wengert train --type lm' has trained: "
-               "each continues PROMPT, or begins anew without one.\v"
-               "The same seed draws the same texts; the default is the seed of the training.  "
+        .doc = "Samples texts from a language model trained by `wengert train --type lm': each "
+               "continues PROMPT or, without one, starts from nothing.\v"
+               "The same seed draws the same texts; the default is the seed of the training run.  "
                "Options not given are taken from the model's config.yml.",
         .max_files = 1,
         .models = GENERATES,

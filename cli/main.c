@@ -17,7 +17,7 @@ static const command commands[] = {
     {"stop", "stop a training run", command_stop},
     {"translate", "translate standard input", command_translate},
     {"score", "score given translations by log probability", command_score},
-    {"evaluate", "evaluate a model on parallel text, a language model on one", command_evaluate},
+    {"evaluate", "evaluate a translator on parallel text, or a language model", command_evaluate},
     {"generate", "draw texts from a language model", command_generate},
     {"average", "average the weights of several models", command_average},
     {"import", "make a model folder of another program's weights", command_import},
@@ -27,7 +27,7 @@ static const command commands[] = {
 #endif
     {"graph", "print or draw a model, its gradient or its plan", command_graph},
     {"diff", "compare two graphs, or one run in two ways", command_diff},
-    {"onnx", "describe a model of ONNX", command_onnx},
+    {"onnx", "describe an ONNX model", command_onnx},
     {"export", "write a model as ONNX, or in another program's form", command_export},
     {"gradcheck", "check derivatives of ops and models numerically", command_gradcheck},
     {"devices", "list the backends and measure the machine's limits", command_devices},

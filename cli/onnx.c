@@ -1,4 +1,4 @@
-/* wengert onnx: what is in a file of ONNX. */
+/* wengert onnx: what is in an ONNX file. */
 #include "cli/cli.h"
 #include "graph/text_buffer.h"
 
@@ -87,7 +87,7 @@ int command_onnx(int argc, char **argv)
         table,
         parse,
         "FILE.onnx",
-        "Describes a model of ONNX: versions, inputs and outputs, sizes to give, ops with their "
+        "Describes an ONNX model: versions, inputs and outputs, sizes to give, ops with their "
         "counts, and all that is not supported.\vThe commands graph, gradcheck, bench and diff "
         "take such a file as a model, with --dim for its symbolic sizes.",
         NULL,

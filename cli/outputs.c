@@ -78,7 +78,7 @@ static const char *kept_kind(const beginning *b, bool onnx)
         return "weights";
     if (is_text(b) || begins_with(b, "\x89PNG") || (onnx && is_onnx(b)))
         return NULL;
-    return onnx ? "neither text nor a model of ONNX" : "neither text nor a picture";
+    return onnx ? "neither text nor an ONNX model" : "neither text nor a picture";
 }
 
 static bool has(const char *folder, const char *name)

@@ -18,9 +18,9 @@ static const struct argp_option table[] = {
      "keep what is done there, and the report and the figure (default: paper-NAME)", 0},
     {"plot", PLOT, "FILE.svg|png", 0, "draw the figure there (default: figure.svg in the folder)",
      0},
-    {"small", SMALL, 0, 0, "the form of some seconds, which shows orders and slopes, not numbers",
+    {"small", SMALL, 0, 0, "a version that takes seconds and shows only rankings and slopes", 0},
+    {"threads", THREADS, "N", 0, "number of threads (default: all); training runs have one each",
      0},
-    {"threads", THREADS, "N", 0, "number of threads (default: all); trainings have one each", 0},
     {"quiet", QUIET, 0, 0, "no lines of progress", 0},
     {0},
 };

@@ -2,7 +2,7 @@
  *
  *     mlp           a built-in model
  *     FILE.wg       a graph as text (docs/graph-file.md)
- *     FILE.onnx     a model of ONNX (docs/onnx.md)
+ *     FILE.onnx     an ONNX model (docs/onnx.md)
  *     model.so      a model in a shared object, whose code runs
  *     FOLDER        a model that was trained there */
 #ifndef WG_CLI_SOURCE_H

@@ -64,7 +64,7 @@ static void note_lost_settings(const char *folder)
     wg_error error;
     bool exists = false;
     if (wg_checkpoint_exists(folder, &exists, &error) == WG_OK && exists)
-        complain("%s has a training, but no " WG_FILE_CONFIG ": its settings must all be given",
+        complain("%s has a training run, but no " WG_FILE_CONFIG ": give all of its settings again",
                  folder);
 }
 

@@ -1,4 +1,4 @@
-/* An image classifier that somebody made elsewhere, as a file of ONNX, is trained further for
+/* An image classifier that somebody made elsewhere, as an ONNX file, is trained further for
  * another task, and written as ONNX again.
  *
  *     onnx_classifier

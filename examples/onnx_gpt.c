@@ -1,4 +1,4 @@
-/* A small GPT that somebody trained elsewhere, as a file of ONNX, learns on, and is written as ONNX
+/* A small GPT that somebody trained elsewhere, as an ONNX file, learns on, and is written as ONNX
  * again.
  *
  *     onnx_gpt

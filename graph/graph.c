@@ -237,7 +237,7 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
     va_end(args);
     if (length <= 0 || (size_t)length >= sizeof name) {
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push",
-                      "a name of %d bytes, 1 to %zu are needed", length, sizeof name - 1);
+                      "the name has %d bytes, must have 1 to %zu", length, sizeof name - 1);
         return;
     }
     if (strchr(name, '/')) {
@@ -377,7 +377,7 @@ wg_value *wg_name(wg_value *v, const char *format, ...)
     va_end(args);
     if (length <= 0 || (size_t)length >= sizeof name)
         return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_name",
-                             "a name of %d bytes, 1 to %zu are needed", length, sizeof name - 1);
+                             "the name has %d bytes, must have 1 to %zu", length, sizeof name - 1);
     const char *path = v->node->scope->path;
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
     const wg_value *other = wgi_names_get(&g->names, full);
@@ -397,7 +397,7 @@ wg_value *wg_name_leaf(wg_value *v, const char *name)
     char full[FULL_NAME];
     if (!name || !*name || strlen(name) > WGI_LEAF_NAME_BYTES)
         return wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name,
-                             "a name of 1 to %d bytes is needed", WGI_LEAF_NAME_BYTES);
+                             "the name must have 1 to %d bytes", WGI_LEAF_NAME_BYTES);
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
     return wgi_graph_set_name(g, v, full) ? v : NULL;
 }
@@ -501,7 +501,7 @@ void(wg_assign)(const char *at, wg_value *leaf, wg_value *v)
             wg_graph_fail(wg_graph_of(i ? v : leaf), WG_EINVAL, at, "wg_assign",
                           "leaf and value are of two graphs");
     else if (!(leaf->node->op->flags & WG_OP_LEAF))
-        wg_graph_fail(g, WG_EINVAL, at, "wg_assign", "%s is no leaf but a result of %s",
+        wg_graph_fail(g, WG_EINVAL, at, "wg_assign", "%s is not a leaf but a result of %s",
                       wg_value_text(leaf, a, sizeof a), leaf->node->op->name);
     else if (leaf->dtype != v->dtype || !wg_shape_equal(&leaf->shape, &v->shape))
         wg_graph_fail(g, WG_ESHAPE, at, "wg_assign", "%s%s cannot take %s%s",

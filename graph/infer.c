@@ -206,7 +206,8 @@ bool wg_need_axes(wg_node *n, int i, const wg_axes *axes, wg_axes *out)
     if (!has_operand(n, i))
         return false;
     if (axes->count < 0 || axes->count > WG_MAX_RANK)
-        return wg_fail(n, WG_ESHAPE, "a list of %d axes", axes->count);
+        return wg_fail(n, WG_ESHAPE, "the list has %d axes, must have 0 to %d", axes->count,
+                       WG_MAX_RANK);
     for (int k = 0; k < axes->count; k++) {
         int axis;
         if (!wg_need_axis(n, i, axes->axis[k], &axis))

@@ -65,8 +65,9 @@ static bool has_valid_sizes(const char *at, const wg_value *x, const wg_multi_he
         heads > 0 && heads <= MAX && o->d_k >= 0 && o->d_k <= MAX && o->d_v >= 0 && o->d_v <= MAX;
     bool shared = key_heads > 0 && heads % key_heads == 0;
     if (!small)
-        wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, who, "%lld heads of %lld and %lld numbers",
-                      (long long)o->heads, (long long)o->d_k, (long long)o->d_v);
+        wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, who,
+                      "heads is %lld, d_k %lld, d_v %lld: out of range", (long long)o->heads,
+                      (long long)o->d_k, (long long)o->d_v);
     else if (!shared)
         wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, who,
                       "%lld heads of queries cannot share %lld heads of keys", (long long)heads,

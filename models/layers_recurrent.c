@@ -117,7 +117,8 @@ static bool is_valid(const char *at, const stack *s, const wg_value *x)
     else if (!(o->dropout >= 0 && o->dropout < 1))
         wg_graph_fail(s->g, WG_EINVAL, at, who, "dropout is %g, must be in [0, 1)", o->dropout);
     else if (o->c && s->kind != WG_LSTM)
-        wg_graph_fail(s->g, WG_EINVAL, at, who, "cell states c, but the layer is no LSTM");
+        wg_graph_fail(s->g, WG_EINVAL, at, who,
+                      "cell states c are given, but the layer is not an LSTM");
     else
         return has_states_shape(at, s, x, "h", o->h) && has_states_shape(at, s, x, "c", o->c);
     return false;

@@ -19,7 +19,7 @@ wg_status wg_model_load(wg_loaded_model *out, const char *path, wg_error *error)
     const wg_model *model = entry(WG_MODEL_ABI);
     if (!model)
         status = wgi_error_set(error, WG_EUNSUPPORTED,
-                               "%s is a model for another ABI than %d: compile it again, with the "
+                               "%s was built for a model ABI other than %d: rebuild it with the "
                                "headers of this version",
                                path, WG_MODEL_ABI);
     else if (!model->name || !model->build)

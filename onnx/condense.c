@@ -33,7 +33,7 @@ static bool wrong(pass *p, uint64_t at, const char *kind, const char *field, con
     if (p->status == WG_OK)
         p->status = wgi_error_file(
             p->error, WG_EDATA, p->file->path, "byte %" PRIu64 ": %s%s%s: %s%s", at, kind,
-            field ? "." : "", field ? field : "", what, at == 0 ? "; is it a model of ONNX?" : "");
+            field ? "." : "", field ? field : "", what, at == 0 ? "; is it an ONNX model?" : "");
     return false;
 }
 

@@ -242,7 +242,7 @@ static wg_status put_file(const ox_model_proto *m, const char *path, wg_error *e
     size_t size = wgi_onnx__model_proto__get_packed_size(m);
     if (size > WGI_OX_FILE_BYTES)
         return wgi_error_file(error, WG_EUNSUPPORTED, path,
-                              "%zu bytes: a file of ONNX has at most 2^31 - 1", size);
+                              "%zu bytes: an ONNX file has at most 2^31 - 1", size);
     uint8_t *bytes = malloc(size + 1);
     if (!bytes)
         return wgi_error_file(error, WG_ENOMEM, path, "no memory for %zu bytes", size);

@@ -53,7 +53,7 @@ wg_status wgi_ox_model_open(ox_file *out, const ox_model_proto **m, const char *
         return status;
     wgi_ox_file_close(out);
     *m = NULL;
-    return wgi_error_file(error, WG_EDATA, path, "not a model of ONNX: it has no graph");
+    return wgi_error_file(error, WG_EDATA, path, "not an ONNX model: it has no graph");
 }
 
 /* Calls `visit` for each node until it returns false. */

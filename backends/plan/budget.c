@@ -73,8 +73,8 @@ static bool fail_too_small(wgi_planner *p, const wgi_planner *least)
     size_t n = 0;
     wgi_occupant *live = wgi_occupants_at_peak(&least->program, l, &n);
     wgi_error_set(&e, WG_ENOMEM,
-                  "a memory of %zu byte%s is too small: %s%zu are enough, %zu of them for "
-                  "parameters, states, inputs and constants and %zu for other values and the gaps "
+                  "a memory limit of %zu byte%s is too small: %s%zu bytes are enough, %zu for "
+                  "parameters, states, inputs and constants, and %zu for other values and the gaps "
                   "between them",
                   p->options.memory, p->options.memory == 1 ? "" : "s",
                   again ? "with recomputation " : "", bytes_of(least), l->leaf_bytes,

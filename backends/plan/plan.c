@@ -62,7 +62,7 @@ static const wg_value *readable(const wg_plan *p, const wg_value *v)
 static void explain_unreadable(wg_plan *p, const wg_value *v)
 {
     char name[200], text[400];
-    const char *why = "no output of this plan: mark it with wg_output, or set keep_all";
+    const char *why = "not an output of this plan: mark it with wg_output, or set keep_all";
     if (!v || v->node->graph != p->readable.source)
         why = "of another graph than the plan";
     else if (v->id >= p->readable.count)

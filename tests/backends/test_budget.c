@@ -351,7 +351,7 @@ static void what_would_do_without_recomputation_is_told(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *w = wg_output(wg_parameter(g, "w", WG_F32, WG_SHAPE(100, 100), wg_ones()), "w");
     assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.memory = 1}), WG_ENOMEM);
-    assert_non_null(strstr(wg_graph_message(g), "1 byte is too small: 40000 are enough"));
+    assert_non_null(strstr(wg_graph_message(g), "1 byte is too small: 40000 bytes are enough"));
     p = plan_of(g, &(wg_plan_options){.memory = 40000});
     wg_plan_free(p);
     wg_output(wg_tanh(w), "y");
@@ -361,7 +361,8 @@ static void what_would_do_without_recomputation_is_told(void **state)
     wg_plan_free(plan_of(g, &o));
     o.memory--;
     assert_int_equal(wg_plan_create(&p, g, &o), WG_ENOMEM);
-    assert_non_null(strstr(wg_graph_message(g), "79999 bytes is too small: 80000 are enough"));
+    assert_non_null(
+        strstr(wg_graph_message(g), "79999 bytes is too small: 80000 bytes are enough"));
     wg_graph_free(g);
 }
 

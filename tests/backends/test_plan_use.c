@@ -76,7 +76,7 @@ static void a_plan_that_failed_may_be_asked_for_otherwise(void **state)
     size_t bytes = 0;
     assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.memory = 10}), WG_ENOMEM);
     const char *least = strstr(wg_graph_message(g), "too small: ");
-    assert_true(least && sscanf(least, "too small: %zu are enough", &bytes) == 1);
+    assert_true(least && sscanf(least, "too small: %zu bytes are enough", &bytes) == 1);
     wg_plan_free(plan_of(g, &(wg_plan_options){.memory = bytes}));
     assert_null(wg_matmul(y, wg_input(g, "narrow", WG_F32, WG_SHAPE(3, 3))));
     for (int i = 0; i < 2; i++)
@@ -183,8 +183,9 @@ static void what_cannot_be_read_has_a_reason(void **state)
     assert_non_null(strstr(wg_plan_message(p), "wg_plan_data: mul(h, %"));
     assert_non_null(strstr(wg_plan_message(p), line));
     assert_null(wg_plan_data(p, h));
-    expect_message(p, "wg_plan_data: h is no output of this plan: mark it with wg_output, or set "
-                      "keep_all");
+    expect_message(p,
+                   "wg_plan_data: h is not an output of this plan: mark it with wg_output, or set "
+                   "keep_all");
     assert_null(wg_plan_data(p, w));
     expect_message(p, "wg_plan_data: w is not needed by what the plan computes");
     assert_null(wg_plan_data(p, late));

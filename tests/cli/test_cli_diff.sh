@@ -19,7 +19,7 @@ output 'z' = %z
 END
 code 1 diff odd.wg --dtypes f32,f16
 says out "7 values compared, 3 of them equal in every element; 4 lost more than 2 of 3.3 digits"
-says out "the numbers part at %0: constant(): 3.3 of 3.3 digits lost, its operands 0.0; 1 of 4 elements (odd.wg:2)"
+says out "the results diverge at %0: constant(): 3.3 of 3.3 digits lost, its operands 0.0; 1 of 4 elements (odd.wg:2)"
 says out "[3]                  70000             inf"
 code 1 diff odd.wg --dtypes f16,f32; says out "[3]                    inf           70000"
 code 0 diff odd.wg --dtypes f32,f32; says out "7 of them equal"
@@ -31,7 +31,7 @@ wengert-graph 1
 %s = softmax(%x) {axis=0}
 output 's' = %s
 END
-code 1 diff mask.wg --dtypes f16,bf16; says out "the numbers part at %1: softmax(%0)"
+code 1 diff mask.wg --dtypes f16,bf16; says out "the results diverge at %1: softmax(%0)"
 code 1 diff odd.wg --dtypes f32,f16 --worst 0
 checks=$((checks + 1)); [ "$(lines out)" = 3 ] || fail "--worst 0 lists values"
 code 0 diff odd.wg --dtypes f32,f16 --digits 4; says out "0 lost more than 4 of 3.3 digits"
@@ -50,7 +50,7 @@ output 'i' = %i
 output 's' = %s
 END
 code 1 diff near.wg --dtypes f32,bf16
-says out "the numbers part at %1: argmax(%0): all of 2.4 digits lost, its operands 0.0; 1 of 1 elements"
+says out "the results diverge at %1: argmax(%0): all of 2.4 digits lost, its operands 0.0; 1 of 1 elements"
 code 1 diff near.wg --dtypes bf16,f32 --bits; says out ", 2 not"
 if [ -n "$pictures" ]; then
     code 1 diff near.wg --dtypes f32,bf16 --png near.png --svg near.svg; says near.svg "all digits lost"

@@ -84,7 +84,7 @@ sed 's/nodes=25/nodes=24/' a.wg >c.wg
 code 3 diff a.wg c.wg;         says err "the head says 24 nodes, the text has 25"
 sed 's/activation=relu/activation=tanh/' a.wg >b.wg
 code 1 diff a.wg b.wg
-says out "the graphs part at node 4: attribute activation=relu against activation=tanh"
+says out "the graphs differ at node 4: attribute activation=relu against activation=tanh"
 says out "- %4 = linear("; says out "+ %4 = linear("
 checks=$((checks + 1)); [ "$(grep -c '^[-+] %' out)" = 2 ] || fail "lines that are equal are shown as different"
 checks=$((checks + 1)); [ "$(grep -c '^  %[56] ' out)" = 2 ] || fail "two equal lines after the difference are not shown once"
@@ -115,7 +115,7 @@ code 0 diff a.wg a.wg
 code 0 graph mlp --grad -o a.wg
 
 # diff: numbers
-code 1 diff encoder --grad --dtypes f64,bf16; says out "the numbers part at %"; says out "digits lost"
+code 1 diff encoder --grad --dtypes f64,bf16; says out "the results diverge at %"; says out "digits lost"
 says out "transformer.c:"; says out "of its"
 code 0 diff encoder --grad --dtypes f64,bf16 --digits 2.5
 code 1 diff mlp --dtypes f64,f32 --bits;  says out " not"
@@ -139,7 +139,7 @@ weights '\100\100' >two.safetensors
 printf "wengert-graph 1\n%%w = parameter : f32[2] 'w'\n%%y = exp(%%w)\noutput 'y' = %%y\n" >w.wg
 code 0 diff w.wg --weights one.safetensors,one.safetensors --bits
 code 1 diff w.wg --weights one.safetensors,two.safetensors
-says out "the numbers part at %0: parameter(): 6.9 of 7.2 digits lost"; says out "[1]"
+says out "the results diverge at %0: parameter(): 6.9 of 7.2 digits lost"; says out "[1]"
 says out "w.wg:2"
 code 3 diff mlp --weights one.safetensors,two.safetensors; says err "one.safetensors"
 code 4 diff w.wg --weights nowhere,one.safetensors
@@ -151,7 +151,7 @@ mkdir -p folder; echo text >text
 code 2 graph folder;           says err "folder: not a folder of \`wengert train\`"
 code 2 graph text;             says err "text: not a model: expected a file whose name ends in .wg, .onnx or .so"
 code 2 graph "$no_model";      says err "is not a model: it has no function 'wengert_model'"
-code 1 graph "$other_abi";     says err "is a model for another ABI than 2"
+code 1 graph "$other_abi";     says err "was built for a model ABI other than 2"
 code 1 graph "$mistake";       says err "matmul(x, x): [2,3] times [2,3]: inner sizes 3 and 2 differ (bad_model.c:"
 printf 'wengert-graph 1\n%%x = reluu()\n' >bad.wg
 for command in graph gradcheck bench "diff --bits --backends cpu,simd"; do

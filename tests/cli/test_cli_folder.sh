@@ -317,7 +317,7 @@ holds "the log of the copy" "$(lines linked/metrics.jsonl)" -gt "$(lines log)"
 # what is missing or damaged is named, not what does not fit to it
 rm -rf copy; cp -r model copy; rm copy/config.yml
 "$wengert" train --model copy --after 9u >out 2>err
-says err "copy has a training, but no config.yml"
+says err "copy has a training run, but no config.yml"
 rm -rf copy; cp -r model copy; sed '$d' model/vocab.txt >copy/vocab.txt
 code 2 train --model copy --after 9u; says err "was a file vocab.* changed or damaged?"
 

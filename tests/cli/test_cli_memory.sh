@@ -7,7 +7,7 @@ export OMP_NUM_THREADS=1
 
 # What follows the last "are enough" limit's words in err: the bytes that would do.
 enough() {
-    sed -n 's/.*with recomputation \([0-9]*\) are enough.*/\1/p' err
+    sed -n 's/.*with recomputation \([0-9]*\) bytes are enough.*/\1/p' err
 }
 
 # limits OPTION COMMAND...: the option of a command that plans and says what is computed again.  With it, bytes that are
@@ -21,8 +21,8 @@ limits() {
         says err "$option: expected bytes, such as 512M or 2G, got '$value'"
     done
     code 1 "$@" "$option" 1000
-    says err "a memory of 1000 bytes is too small: with recomputation "
-    says err "for parameters, states, inputs and constants and "
+    says err "a memory limit of 1000 bytes is too small: with recomputation "
+    says err "for parameters, states, inputs and constants, and "
     says err ".  The largest of these: "
     least=$(enough)
     holds "$*: a number that would do" "${least:-0}" -gt 1000
@@ -34,7 +34,7 @@ limits() {
     code 0 "$@" "$option" "$least"
     says out "again"
     code 0 "$@" "$option" "$((least / 1024 + 1))K"; says out "again"
-    code 1 "$@" "$option" "$((least / 2))"; says err "a memory of $((least / 2)) bytes is too small"
+    code 1 "$@" "$option" "$((least / 2))"; says err "a memory limit of $((least / 2)) bytes is too small"
     for value in 0 4G 4g 4GiB 1.5T; do # 0: no limit
         code 0 "$@" "$option" $value
         holds "$*: $value is plenty" -z "$(grep again out)"
@@ -84,7 +84,7 @@ if "$wengert" train --help >out 2>err; then # built with training
     code 0 train --memory 2GiB --dump-config;  says out "memory: 2G "
     code 0 train --dump-config;                says out "memory: 0 "
     code 1 train --model m --config small.yml --after 3u --memory 1000
-    says err "a memory of "; says err " is too small: with recomputation "
+    says err "a memory limit of "; says err " is too small: with recomputation "
     rm -rf m
 
     # the parameters of a run are those of one without a limit; the limit may change when it is resumed
@@ -101,7 +101,7 @@ if "$wengert" train --help >out 2>err; then # built with training
     cmp whole/model.safetensors small/model.safetensors >out 2>&1; is_equal=$?
     holds "equal weights after 6 updates" $is_equal -eq 0
     code 1 train --model other --config small.yml --after 1u --memory $((least / 2))
-    says err "a memory of $((least / 2)) bytes is too small"
+    says err "a memory limit of $((least / 2)) bytes is too small"
 fi
 
 finish 90

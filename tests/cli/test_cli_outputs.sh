@@ -69,7 +69,7 @@ for file in words=vocabulary log=metrics settings=settings; do
     code 2 graph mlp -o ${file%=*}; says err "${file#*=}"; holds "${file%=*}" -z "$(diff before ${file%=*})"
 done
 
-# what is neither text nor a picture: weights that a model of ONNX keeps beside it, a shared object, packed text
+# what is neither text nor a picture: weights that an ONNX model keeps beside it, a shared object, packed text
 printf '\010\001\374\002weights' >weights.bin
 gzip -c input >input.gz
 checks=$((checks + 1))
@@ -81,12 +81,12 @@ for file in weights.bin input.gz object.so; do
     code 2 onnx kept/onnx/encoder.onnx --svg $file; says err "neither text nor a picture"
     code 2 diff mlp --backends cpu,simd --svg $file; says err "neither text nor a picture"
     code 2 graph mlp -o $file; says err "neither text nor a picture"
-    code 2 export mlp $file; says err "neither text nor a model of ONNX"
+    code 2 export mlp $file; says err "neither text nor an ONNX model"
     holds "$file" -z "$(cmp before $file 2>&1)"
 done
 code 2 graph mlp -o kept/onnx/encoder.onnx; says err "neither text nor a picture"
 code 0 export mlp mlp.onnx; cp mlp.onnx before; code 0 export mlp mlp.onnx --training-step
-holds "a model of ONNX is replaced by another" -n "$(cmp before mlp.onnx 2>&1)"
+holds "an ONNX model is replaced by another" -n "$(cmp before mlp.onnx 2>&1)"
 printf 'vier \001 \344\n' >latin1; printf 'vier \001 \303\244\n' >utf8
 code 2 graph mlp --svg latin1; says err "neither text nor a picture" # too odd to be known as text
 code 0 graph mlp --svg utf8; printf 'vier \344\n' >latin1; code 0 graph mlp --svg latin1

@@ -415,7 +415,7 @@ static void onnx_without_memory(void **state)
     assert_int_equal(wg_graph_read(&g, path_of("graph.wg"), NULL, &error), WG_OK);
     check_that(wg_onnx_export(g, path_of("model.onnx"), NULL, &error) == WG_OK, "%s", error.text);
     wg_graph_free(g);
-    assert_in_range(fail_each("a model of ONNX", read_onnx_model), 30, 10000);
+    assert_in_range(fail_each("an ONNX model", read_onnx_model), 30, 10000);
 }
 
 int main(void)

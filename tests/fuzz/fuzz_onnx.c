@@ -1,4 +1,4 @@
-/* Any bytes as a model of ONNX: refused with a message that names the file, or a graph that passes
+/* Any bytes as an ONNX model: refused with a message that names the file, or a graph that passes
  * the builders' checks, and that can be exported or says why not. */
 #include "wengert/onnx/onnx.h"
 #include "tests/fuzz/fuzz.h"

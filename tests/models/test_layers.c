@@ -458,7 +458,7 @@ static void recurrent_layers_refuse_what_they_cannot_do(void **state)
         {WG_GRU, 4, {.dropout = 1}, false, false, "dropout is 1, must be in [0, 1)"},
         {WG_GRU, 4, {.direction = 7}, false, false, "direction 7 is not known"},
         {(wg_recurrent_kind)9, 4, {0}, false, false, "kind 9 is not known"},
-        {WG_GRU, 4, {0}, false, true, "cell states c, but the layer is no LSTM"},
+        {WG_GRU, 4, {0}, false, true, "cell states c are given, but the layer is not an LSTM"},
         {WG_LSTM, 4, {.layers = 2}, true, false, "h is [1,2,4], must be [2,2,4]: layers times"},
         {WG_LSTM, 4, {.relu = true}, false, false, "it has no relu"},
     };

@@ -25,7 +25,7 @@ static void failures_say_why(void **state)
     expect_failure("./nowhere/model.so", WG_EIO, "./nowhere/model.so");
     expect_failure("/dev/null", WG_EIO, "/dev/null");
     expect_failure(NO_BACKEND, WG_EINVAL, "is not a model: it has no function 'wengert_model'");
-    expect_failure(MODEL_OF_OTHER_ABI, WG_EUNSUPPORTED, "is a model for another ABI than 2");
+    expect_failure(MODEL_OF_OTHER_ABI, WG_EUNSUPPORTED, "was built for a model ABI other than 2");
     expect_failure(MODEL_NAMELESS, WG_EINVAL, "its model lacks a name");
     expect_failure(MODEL_WITHOUT_BUILD, WG_EINVAL, "its model lacks a build function");
     wg_model_unload(NULL);

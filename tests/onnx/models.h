@@ -1,4 +1,4 @@
-/* Small models of ONNX, made in memory. */
+/* Small ONNX models, made in memory. */
 #ifndef WG_TESTS_ONNX_MODELS_H
 #define WG_TESTS_ONNX_MODELS_H
 

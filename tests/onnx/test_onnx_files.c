@@ -221,7 +221,7 @@ static void fields_are_as_the_schema_has_them(void **state)
         size_t size;
         const char *first, *second;
     } cases[] = {
-        {BYTES(""), "not a model of ONNX", "no graph"},
+        {BYTES(""), "not an ONNX model", "no graph"},
         {BYTES("\x3a" FF3 FF3 "\xff\xff\x7f\0"), "byte 1: ModelProto.graph",
          "9223372036854775807 bytes, where 1 are left"},
         {BYTES("\x3a\xff"), "byte 1: ModelProto.graph", "the length is cut off"},

@@ -84,7 +84,7 @@ typedef struct wg_gradcheck_options {
     void *live;
     wg_value *const *y;       /* values to differentiate; default: the graph's float outputs */
     size_t n_y;               /* number of y */
-    wg_value *const *wrt;     /* leaves to differentiate in; default: all float leaves */
+    wg_value *const *wrt;     /* to differentiate with respect to; default: all float leaves */
     size_t n_wrt;             /* number of wrt */
     const wg_grad_hook *hook; /* of first-order gradients: breaks rules on purpose in tests */
     bool no_blame;            /* do not search for the faulty rule */

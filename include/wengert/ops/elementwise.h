@@ -43,9 +43,8 @@ WG_API wg_value *(wg_mul)(const char *at, wg_value *a, wg_value *b);
 WG_API wg_value *(wg_div)(const char *at, wg_value *a, wg_value *b);
 #define wg_div(...) wg_div(WG_HERE, __VA_ARGS__)
 
-/** y = a^b as C's pow; floats.  The derivative is 0 in a where b = 0, and 0 in b where a = 0 and b
- * >= 0; in b it is NaN where a < 0.  (At a = 0, b = 1 it is 1 in a; at a = 0, 0 < b < 1 it is
- * infinite.) */
+/** y = a^b as C's pow; floats.  dy/da is 0 where b = 0; at a = 0 it is 1 for b = 1 and infinite for
+ * 0 < b < 1.  dy/db is 0 where a = 0 and b >= 0, and NaN where a < 0. */
 WG_API wg_value *(wg_pow)(const char *at, wg_value *a, wg_value *b);
 #define wg_pow(...) wg_pow(WG_HERE, __VA_ARGS__)
 /** y = max(a, b); NaN if either is NaN.  Where a = b, each gets half of the derivative. */
@@ -58,8 +57,7 @@ WG_API wg_value *(wg_minimum)(const char *at, wg_value *a, wg_value *b);
 /** y = a - b floor(a / b), numbers: the remainder with the sign of the divisor b, as Python's % and
  * torch.remainder.  (C's fmod has the sign of a; IEEE 754's remainder is the nearest to 0.)  -1 and
  * 3 give 2, 1 and -3 give -2.  Floats: NaN where b = 0 or a is infinite; a remainder may round up
- * to b.  Integers: b = 0 ends the run with WG_EDATA.  The derivative is 1 in a and -floor(a / b) in
- * b. */
+ * to b.  Integers: b = 0 ends the run with WG_EDATA.  dy/da = 1, dy/db = -floor(a / b). */
 WG_API wg_value *(wg_remainder)(const char *at, wg_value *a, wg_value *b);
 #define wg_remainder(...) wg_remainder(WG_HERE, __VA_ARGS__)
 /** y = angle of the point (b, a) in (-pi, pi], as C's atan2(a, b); floats.  The derivative is 0 at

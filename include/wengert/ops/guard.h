@@ -1,4 +1,4 @@
-/* Checks within a computation: nodes behind them run only if certain numbers are as they must. */
+/* Checks within a computation: the nodes that depend on them run only if the check passes. */
 #ifndef WG_OPS_GUARD_H
 #define WG_OPS_GUARD_H
 

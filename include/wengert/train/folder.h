@@ -41,9 +41,9 @@ WG_API WG_MUST_USE wg_status wg_folder_make(const char *folder, wg_error *error)
 /** *is: whether a trainer has the folder; true if its file system cannot tell, which has no locks.
  * WG_EIO, WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_folder_is_training(const char *folder, bool *is, wg_error *error);
-/** Asks the trainer that has the folder, on this machine or another, to stop after the update in
- * progress, as *stop of wg_trainer_run does; returns at once.  WG_EINVAL: no trainer has it;
- * WG_EIO, WG_ENOMEM. */
+/** Asks the trainer that has the folder, on this machine or another, to stop after the batch in
+ * progress, as *stop of wg_trainer_run does (on several ranks: after the update in progress);
+ * returns immediately.  WG_EINVAL: no trainer has it; WG_EIO, WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_folder_stop(const char *folder, wg_error *error);
 
 #ifdef __cplusplus

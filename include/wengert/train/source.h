@@ -67,10 +67,10 @@ typedef struct wg_examples {
 
 /** The size of a batch, as far as it is not in its shapes. */
 typedef struct wg_batch_size {
-    /** What the batch counts in means over batches: its rows, or the tokens that are no padding.
-     * The loss of an update of several batches is the mean with these weights. */
+    /** The weight of the batch in means over batches: its rows, or its tokens without padding.  The
+     * loss of an update of several batches is the mean with these weights. */
     int64_t weight;
-    int64_t examples; /**< rows that are no filler; 0: as many as `weight` */
+    int64_t examples; /**< rows that are not filler; 0: as many as `weight` */
 } wg_batch_size;
 
 /** Batches of any shapes.  Its functions are called by one thread at a time. */

@@ -109,8 +109,8 @@ typedef struct wg_parameter_group {
     /** The metric (wg_step_metric) that they minimise in place of the loss; NULL: the loss.  So two
      * networks can be trained against each other: what the one maximises has a minus sign. */
     const char *loss;
-    /** They take part in each update whose number is a multiple of this, and rest in the others,
-     * which do not compute their gradient; 0: 1.  Adam counts their steps apart. */
+    /** They are updated in each update whose number is a multiple of this, and skipped in the
+     * others, which do not compute their gradient; 0: 1.  Adam counts their steps separately. */
     int64_t every;
 } wg_parameter_group;
 
