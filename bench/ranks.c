@@ -252,7 +252,7 @@ static void print_head(const setup *s, const scaling_network *w)
 
 static int print_table(const setup *s, bool prints)
 {
-    static const char *const names[FORMS] = {"no sums", "sums after", "sums beside"};
+    static const char *const names[FORMS] = {"no sums", "no overlap", "overlap"};
     scaling_network w = {0};
     timing t[FORMS];
     double predicted[FORMS];

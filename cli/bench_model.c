@@ -15,7 +15,7 @@ static const struct argp_option table[] = {
     {"grad", GRAD, 0, 0, "with the gradient of the loss with respect to all parameters", 1},
     {"step", STEP, 0, 0, "with the gradient and an update by Adam: a training step", 1},
     {"memory", MEMORY, "BYTES", 0,
-     "let the plan take no more than this, 512M or 2G: it drops values and computes them again, "
+     "let the plan take no more than this, 512M or 2G: it drops values and recomputes them, "
      "0: no limit", 1},
     {0, 0, 0, 0, "Measurement:", 2},
     {"runs", RUNS, "N", 0, "number of timed samples (default: 11)", 2},

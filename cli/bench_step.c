@@ -78,7 +78,7 @@ static const struct argp_option table[] = {
     {"clip-norm", CLIP, "NORM", 0,
      "clip the gradient to this global norm (default: 25; 0: no clipping)", 1},
     {"memory", MEMORY, "BYTES", 0,
-     "let the plan take no more than this, 512M or 2G: it drops values and computes them again, "
+     "let the plan take no more than this, 512M or 2G: it drops values and recomputes them, "
      "0: no limit", 1},
     {0, 0, 0, 0, "Measurement:", 2},
     {"runs", RUNS, "N", 0, "number of timed steps (default: 7)", 2},

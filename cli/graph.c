@@ -67,7 +67,7 @@ static const struct argp_option table[] = {
      "repeated); all: every composite op", 2},
     {"plan", PLAN, 0, 0, "show the planned graph: simplified, with the backend of each node", 2},
     {"memory-limit", BUDGET, "BYTES", 0,
-     "let the plan take no more than this, 512M or 2G: it drops values and computes them again, "
+     "let the plan take no more than this, 512M or 2G: it drops values and recomputes them, "
      "0: no limit; implies --plan", 2},
     {"profile", PROFILE, 0, 0,
      "run the plan ten times and colour each node by its share of the time; implies --plan", 2},

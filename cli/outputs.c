@@ -69,8 +69,8 @@ static const char *kept_kind(const beginning *b, bool onnx)
     } texts[] = {{"# xxh64 ", "the settings of a model"},
                  {"# Settings of wengert", "the settings of a model"},
                  {"# wengert vocabulary: ", "a vocabulary"},
-                 {"{\n  \"xxh64\": ", "the position of a training"},
-                 {"{\"kind\":\"", "the metrics of a training"}};
+                 {"{\n  \"xxh64\": ", "the position of a training run"},
+                 {"{\"kind\":\"", "the metrics of a training run"}};
     for (size_t i = 0; i < WG_COUNT(texts); i++)
         if (begins_with(b, texts[i].begins))
             return texts[i].kind;

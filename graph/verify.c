@@ -16,7 +16,7 @@ static bool verify_wiring(wg_node *n, size_t place)
             return wg_fail(n, WG_EINVAL, "operand %d is computed later, by node %u", i,
                            v->node->id);
         if (v->index >= v->node->n_out || v->node->out[v->index] != v)
-            return wg_fail(n, WG_EINVAL, "operand %d is no result of its node", i);
+            return wg_fail(n, WG_EINVAL, "operand %d is not a result of its node", i);
     }
     return true;
 }

@@ -343,8 +343,8 @@ static wg_status check_outputs(const wg_graph *g, const wg_onnx_export_options *
 {
     if (o->step && !wg_graph_assign_count(g))
         return wgi_error_set(error, WG_EINVAL,
-                             "the graph assigns nothing, so it is no training step: an optimizer "
-                             "(wg_adam_update) is missing");
+                             "the graph assigns nothing, so it is not a training step: an "
+                             "optimizer (wg_adam_update) is missing");
     if (!wg_graph_output_count(g) && !o->step)
         return wgi_error_set(error, WG_EINVAL, "the graph has no outputs to export");
     for (size_t i = 0; i < wg_graph_output_count(g); i++)

@@ -213,11 +213,11 @@ static void set_variants(paper_training *variant, char name[][PAPER_TEXT], int c
 
 static void add_quality(paper_run *r, const paper_training *variant, const paper_results *x)
 {
-    static const char *const columns[] = {"score", "d_k", "-log p of a token", "right tokens",
-                                          "right sentences"};
+    static const char *const columns[] = {"score", "d_k", "-log p of a token", "token accuracy",
+                                          "exact matches"};
     paper_table *t = paper_add_table(r->report, "One head, one and one layer, sorting", columns,
                                      WG_COUNT(columns));
-    paper_panel *p = paper_add_panel(r->report, "right tokens of sorted sentences", "d_k",
+    paper_panel *p = paper_add_panel(r->report, "token accuracy on sorted sentences", "d_k",
                                      paper_score_unit(PAPER_ACCURACY));
     paper_log_axes(p, true, false);
     for (int kind = 0; kind < KINDS; kind++) {

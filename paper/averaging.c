@@ -31,7 +31,7 @@ static paper_spread score_of(const paper_sweep *s, int variant, int mean, paper_
 static void add_table(paper_run *r, const paper_sweep *s)
 {
     static const char *const columns[] = {"learning rate", "mean of the last", "-log p of a token",
-                                          "right tokens", "right sentences"};
+                                          "token accuracy", "exact matches"};
     paper_table *t = paper_add_table(r->report, "Means of checkpoints, 5 updates from each other",
                                      columns, WG_COUNT(columns));
     for (int i = 0; i < s->n; i++)
@@ -88,7 +88,7 @@ wg_status paper_averaging(paper_run *r)
     if (status == WG_OK) {
         add_table(r, &s);
         draw(r, &s, "-log p of a token", PAPER_NLL);
-        draw(r, &s, "right sentences", PAPER_EXACT);
+        draw(r, &s, "exact matches", PAPER_EXACT);
         for (int i = 0; i < s.n; i++)
             judge(r, &s, i);
     }

@@ -130,7 +130,7 @@ static paper_spread number_of(const paper_sweep *s, int model, int search, int m
 static void add_table(paper_run *r, const paper_sweep *s)
 {
     static const char *const columns[] = {
-        "model",         "beam", "alpha", "right sentences", "length", "log p of a translation",
+        "model",         "beam", "alpha", "exact matches", "length", "log p of a translation",
         "search errors",
     };
     paper_table *t = paper_add_table(r->report, "Beam search, by size and length penalty", columns,
@@ -159,7 +159,7 @@ static void add_curve(paper_panel *p, const paper_sweep *s, int model, int measu
 
 static void draw(paper_run *r, const paper_sweep *s)
 {
-    static const char *const titles[MEASURES] = {"right sentences", "length, of the references'",
+    static const char *const titles[MEASURES] = {"exact matches", "length, of the references'",
                                                  "log p of a translation", "search errors"};
     static const char *const units[MEASURES] = {"share of the sentences", "", "nats",
                                                 "share of the sentences"};
@@ -192,7 +192,7 @@ static void judge(paper_run *r, const paper_sweep *s, int model)
                 "search to a beam of 4, and by %.3f +- %.3f from there to 16.",
                 name, likelier.mean, likelier.deviation, more.mean, more.deviation);
     paper_found(r->report, paper_clearly_positive(better),
-                "%s: a beam of 4 changes the share of right sentences by %+.3f +- %.3f from that "
+                "%s: a beam of 4 changes the share of exact matches by %+.3f +- %.3f from that "
                 "of greedy search, and one of 16 by %+.3f +- %.3f from that of 4.",
                 name, better.mean, better.deviation, wider.mean, wider.deviation);
     paper_found(r->report, paper_clearly_positive(penalty),

@@ -281,7 +281,7 @@ static paper_spread over_seeds(double (*values)[NUMBERS], int seeds, int at)
 static void add_losses(paper_run *r, double (*values)[NUMBERS], int seeds)
 {
     paper_panel *p = paper_add_panel(r->report, "training loss", "updates", "nats per word");
-    paper_curve *c = paper_add_curve(p, "decoder alone"),
+    paper_curve *c = paper_add_curve(p, "decoder only"),
                 *least = paper_add_curve(p, "entropy of the source");
     for (int k = 0; k < CURVE; k++) {
         paper_spread s = over_seeds(values, seeds, LOSSES + k);
@@ -346,7 +346,7 @@ static void add_perplexity(paper_run *r, double (*values)[NUMBERS], int seeds)
     paper_number(t, log(WORDS), 4);
     paper_number(t, WORDS, 3);
     paper_row(t);
-    paper_words(t, "decoder alone, 2 layers");
+    paper_words(t, "decoder only, 2 layers");
     paper_mean(t, nll, 4);
     paper_number(t, exp(nll.mean), 3);
     paper_row(t);

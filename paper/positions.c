@@ -92,7 +92,7 @@ static void add_lengths(paper_run *r, const paper_training *variant, const paper
     paper_table *t =
         paper_add_table(r->report, "Right tokens by the length of a sentence; trained on 4 to 12",
                         columns, WG_COUNT(columns));
-    paper_panel *p = paper_add_panel(r->report, "right tokens; trained on 4 to 12 words",
+    paper_panel *p = paper_add_panel(r->report, "token accuracy; trained on 4 to 12 words",
                                      "words of a sentence", paper_score_unit(PAPER_ACCURACY));
     for (int i = 0; i < KINDS; i++) {
         paper_curve *c = paper_add_curve(p, "%s", variant[i].name);

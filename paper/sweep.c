@@ -84,8 +84,8 @@ void paper_sweep_judge(const paper_sweep *s, paper_run *r, paper_score score, co
                        const char *less)
 {
     static const char *const names[PAPER_SCORES] = {[PAPER_NLL] = "-log p of a token",
-                                                    [PAPER_ACCURACY] = "The share of right tokens",
-                                                    [PAPER_EXACT] = "The share of right sentences"};
+                                                    [PAPER_ACCURACY] = "Token accuracy",
+                                                    [PAPER_EXACT] = "The share of exact matches"};
     paper_spread a = paper_sweep_score(s, more, score), b = paper_sweep_score(s, less, score);
     if (a.n && b.n)
         paper_found(r->report, paper_clearly_more(a, b),
@@ -123,7 +123,7 @@ void paper_sweep_draw(const paper_sweep *s, paper_run *r, const char *x, const p
     static const struct {
         const char *title;
         paper_score score;
-    } panels[] = {{"-log p of a token", PAPER_NLL}, {"right sentences", PAPER_EXACT}};
+    } panels[] = {{"-log p of a token", PAPER_NLL}, {"exact matches", PAPER_EXACT}};
     for (int i = 0; i < WG_COUNT(panels); i++) {
         paper_panel *p =
             paper_add_panel(r->report, panels[i].title, x, paper_score_unit(panels[i].score));

@@ -67,7 +67,7 @@ typedef struct paper_group {
     const paper_place *at;
     int n;
 } paper_group;
-/* Panels of -log p and of right sentences, each with a curve for every group. */
+/* Panels of -log p and of exact matches, each with a curve for every group. */
 void paper_sweep_draw(const paper_sweep *s, paper_run *r, const char *x, const paper_group *group,
                       int groups);
 

@@ -179,8 +179,8 @@ const char *paper_score_unit(paper_score score)
 void paper_add_scores(paper_run *r, const char *title, const paper_training *variant,
                       const paper_results *results, bool sizes)
 {
-    static const char *const columns[] = {"variant", "-log p of a token", "right tokens",
-                                          "right sentences", "parameters"};
+    static const char *const columns[] = {"variant", "-log p of a token", "token accuracy",
+                                          "exact matches", "parameters"};
     paper_table *t =
         paper_add_table(r->report, title, columns, WG_COUNT(columns) - (sizes ? 0 : 1));
     for (int i = 0; i < results->variants; i++) {

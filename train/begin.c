@@ -182,7 +182,7 @@ static wg_status refuse_stray_weights(wg_trainer *t)
         return status;
     return wgi_error_file(&t->error, WG_EINVAL, folder,
                           "it has %s (%s), but no " WG_FILE_PROGRESS
-                          " to resume their training from, and training anew would lose or ignore "
+                          " to resume their training from, and a new run would lose or ignore "
                           "them: copy " WG_FILE_PROGRESS " and " WG_FOLDER_CHECKPOINTS
                           " as well to resume, start from weights by %s FILE, or use %s to train "
                           "from scratch",

@@ -147,7 +147,8 @@ static wg_status renew(wg_trainer *t)
     bool exists;
     wg_status status = wg_folder_has(t->options.folder, WG_FILE_METRICS, &exists, &t->error);
     if (status == WG_OK && !exists) {
-        wgi_report_note(t, "%s: " WG_FILE_METRICS " was removed during training, and is begun anew",
+        wgi_report_note(t,
+                        "%s: " WG_FILE_METRICS " was removed during training, and is started again",
                         t->options.folder);
         status = wgi_report_close(t);
         status = status == WG_OK ? wgi_report_open(t) : status;

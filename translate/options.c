@@ -183,7 +183,7 @@ static const wg_option table[] = {
     {"type",
      OPTION(CHOICE, MODEL, TRAIN, type),
      .choices = "transformer|lm", .default_value = "transformer", .unit = "TYPE",
-     .doc = "a Transformer that translates, or a language model: its decoder alone, trained on "
+     .doc = "a Transformer that translates, or a language model: only its decoder, trained on "
             "--train-set"},
     {"preset", .aliases = "arch|task", .letter = 'a',
      OPTION(WORDS, MODEL, TRAIN, preset),

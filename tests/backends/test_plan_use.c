@@ -183,9 +183,8 @@ static void what_cannot_be_read_has_a_reason(void **state)
     assert_non_null(strstr(wg_plan_message(p), "wg_plan_data: mul(h, %"));
     assert_non_null(strstr(wg_plan_message(p), line));
     assert_null(wg_plan_data(p, h));
-    expect_message(p,
-                   "wg_plan_data: h is not an output of this plan: mark it with wg_output, or set "
-                   "keep_all");
+    expect_message(p, "wg_plan_data: h is not an output of this plan: mark it with wg_output, or "
+                      "set keep_all");
     assert_null(wg_plan_data(p, w));
     expect_message(p, "wg_plan_data: w is not needed by what the plan computes");
     assert_null(wg_plan_data(p, late));

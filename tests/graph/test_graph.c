@@ -274,7 +274,7 @@ static void verification_finds_what_was_broken(void **state)
         {lose_operand, "operand 0 is of no or another graph"},
         {read_itself, "operand 0 is computed later, by node 1"},
         {misplace, "its id 5 is not its place 1"},
-        {misnumber_result, "operand 0 is no result of its node"},
+        {misnumber_result, "operand 0 is not a result of its node"},
         {change_shape, "result 0 is f32[4], its shape rule says f32[3]"},
         {change_dtype, "result 0 is f64[3], its shape rule says f32[3]"},
     };

@@ -78,8 +78,7 @@ static void errors_say_where_and_what(void **state)
         {HEAD "%y = relu(%x) in", "m:3:17: expected a scope, found the end of the text"},
         {HEAD "output 'y' %x", "m:3:12: expected '=' after the name of an output, found '%x'"},
         {HEAD "%y = relu(%x)\nassign %y := %x",
-         "m:4:8: wg_assign: %1 is not a leaf but a result of "
-         "relu"},
+         "m:4:8: wg_assign: %1 is not a leaf but a result of relu"},
         {HEAD "scope '' {recompute=true}", "m:3:7: wg_scope_recompute: no scope is open"},
         {HEAD "scope a {parameter_dtype=i32}",
          "m:3:7: a: wg_scope_parameter_dtype: the dtype of parameters is i32"},

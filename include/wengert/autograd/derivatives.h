@@ -4,7 +4,7 @@
  *   J = dy/dx      wg_vjp  u' J     wg_jvp  J t      wg_jacobian  J, all of it
  *   H = d2L/dx2                     wg_hvp  H v      wg_hessian   H, all of it
  *
- * A product costs about as much as one backward pass.  A whole matrix is a batch of products, so it
+ * A product costs about as much as one backward pass.  A full matrix is a batch of products, so it
  * costs as many of them as it has rows, and a row's memory for each.
  *
  * Errors are as for wg_vjp: the graph's message, and its status as the result. */

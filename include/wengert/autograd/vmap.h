@@ -1,5 +1,5 @@
 /* Vectorisation as a graph-to-graph transform: a computation that was built for one example is
- * built once more for a batch of them.  Together with wg_vjp and wg_jvp it gives whole Jacobians
+ * built once more for a batch of them.  Together with wg_vjp and wg_jvp it gives full Jacobians
  * and per-sample gradients (wengert/autograd/derivatives.h). */
 #ifndef WG_AUTOGRAD_VMAP_H
 #define WG_AUTOGRAD_VMAP_H

@@ -34,7 +34,7 @@ typedef struct wg_plan_options {
     /** Backends in the order in which they are asked; cpu is always asked last. */
     const wg_backend *const *backends;
     size_t n_backends; /**< length of `backends`; 0: all that are built in, fastest first */
-    bool reference;    /**< the readable reference kernels of cpu alone, without `backends` */
+    bool reference;    /**< the readable reference kernels of cpu only, without `backends` */
     /** The caller promises that from the first run on no parameter changes, as where a model only
      * predicts: kernels may then keep them in layouts of their own, a second copy that
      * wg_plan_stats does not count.  Without effect if the plan itself assigns to a parameter, or
@@ -61,7 +61,7 @@ typedef struct wg_plan_options {
     bool no_cse;     /**< do not merge equal nodes */
     bool no_fold;    /**< do not compute constant parts when the plan is created */
     bool no_fuse;    /**< do not replace patterns of nodes by fused ops, nor read transposed
-                        matrices in place, nor compute norms again to lower the memory peak */
+                        matrices in place, nor recompute norms to lower the memory peak */
     /** Bytes that parameters, states, inputs, constants and buffer may take (leaf_bytes and
      * buffer_bytes of wg_plan_stats); 0: no limit.  A plan that needs more drops values and
      * recomputes them, at the lowest cost that it finds; the results have the same bits.  WG_ENOMEM
@@ -133,7 +133,7 @@ typedef struct wg_plan_stats {
     size_t tensor_bytes; /**< the part of it that is in the store: parameters and states */
     double flops;        /**< floating-point operations of one run */
     double bytes;        /**< bytes that its nodes read and write */
-    size_t again_nodes;  /**< those of `nodes` that compute a value again: norms over rows, and what
+    size_t again_nodes;  /**< those of `nodes` that recompute a value: norms over rows, and what
                              wg_plan_options.memory demands */
     size_t again_bytes;  /**< bytes of their results */
     double again_flops;  /**< floating-point operations of theirs, part of `flops` */

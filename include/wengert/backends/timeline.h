@@ -55,7 +55,7 @@ WG_API wg_timeline_group wg_timeline_group_at(const wg_timeline *t, size_t i);
 WG_API void wg_timeline_row(const wg_timeline *t, size_t i, size_t *bytes);
 
 /** Writes a table: bytes in use over the run, what holds them at the peak by scope and by line, the
- * largest first, and what is computed again, by scope.  WG_EIO if writing fails, WG_ENOMEM. */
+ * largest first, and what is recomputed, by scope.  WG_EIO if writing fails, WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_plan_write_timeline(const wg_plan *p, FILE *file, wg_error *error);
 
 #ifdef __cplusplus

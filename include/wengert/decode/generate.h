@@ -1,6 +1,6 @@
-/* Texts drawn from a language model, a Transformer's decoder alone (encoder_layers = 0), token by
- * token with a cache of keys and values: a token costs as much as the tokens before it, not their
- * square.
+/* Texts drawn from a language model, a Transformer with only a decoder (encoder_layers = 0), token
+ * by token with a KV cache: the cost of a token is linear, not quadratic, in the number of tokens
+ * before it.
  *
  *     wg_generator *g;
  *     wg_generated *found;

@@ -1,5 +1,5 @@
 /* Decoding: finds the best translations of sentences with a Transformer, greedily or by beam
- * search, with a cache of keys and values; and scores given translations.
+ * search, with a KV cache; and scores given translations.
  *
  *     wg_error error;
  *     wg_search *s;
@@ -37,7 +37,7 @@ typedef enum wg_length_penalty {
     WG_PENALTY_GNMT        /**< ((5 + L) / 6)^alpha: Wu et al. 2016, equation 14 */
 } wg_length_penalty;
 
-/** Options of a search.  Zero means the default in every field; alpha 0 is no penalty. */
+/** Options of a search.  Zero means the default in every field; alpha 0: no penalty. */
 typedef struct wg_search_options {
     int64_t beam;   /**< hypotheses kept at each step; default 1: greedy */
     int64_t n_best; /**< translations of each sentence, at most `beam`; default 1 */

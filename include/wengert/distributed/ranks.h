@@ -53,7 +53,7 @@ WG_API int wg_ranks_rank(const wg_ranks *r);
 WG_API int wg_ranks_count(const wg_ranks *r);
 /** "rank 1 (node7)", with the host's name; lives as long as r. */
 WG_API const char *wg_ranks_name(const wg_ranks *r, int rank);
-/** Seconds that kernels have waited for sums so far: what was not hidden behind computation. */
+/** Seconds that kernels have waited for sums so far: what did not overlap with computation. */
 WG_API double wg_ranks_waited(const wg_ranks *r);
 /** Says what this rank does from now on, for the message if nothing more is heard of it. */
 WG_API void wg_ranks_doing(wg_ranks *r, const char *format, ...) WG_PRINTF(2, 3);

@@ -78,7 +78,7 @@ WG_API void wg_scope_recompute(wg_graph *g);
 WG_API void wg_scope_reuse(wg_graph *g);
 /** Marks the current scope: its parameters are moving averages of those outside, which must already
  *  exist.  In the scope "teacher", wg_parameter(g, "w", ...) of "teacher/encoder" is the state
- *  "teacher/encoder/w" beside the parameter "encoder/w", of the same dtype and shape.  It has no
+ *  "teacher/encoder/w" next to the parameter "encoder/w", of the same dtype and shape.  It has no
  *  gradient; wg_average_update updates it, and until the first such update it has the parameter's
  *  value.  An error at the top. */
 WG_API void wg_scope_average(wg_graph *g);

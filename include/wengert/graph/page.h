@@ -1,4 +1,4 @@
-/* A graph as a page for a browser: one HTML file that needs neither a network nor anything beside
+/* A graph as a page for a browser: one HTML file that needs neither a network nor anything besides
  * it.  Scopes open and close on a click; a panel tells all about a node; nodes are found by op,
  * name, scope and shape.
  *

@@ -5,7 +5,7 @@
  *
  * Three marks of a scope change where parameters come from: wg_scope_reuse (two calls under one
  * name have one set of weights), wg_scope_average (moving averages take the place of parameters)
- * and wg_scope_parameter_dtype (parameters in f32 beside activations in bf16).  docs/layers.md has
+ * and wg_scope_parameter_dtype (parameters in f32 with activations in bf16).  docs/layers.md has
  * an example of each layer. */
 #ifndef WG_MODELS_LAYERS_H
 #define WG_MODELS_LAYERS_H
@@ -165,7 +165,7 @@ WG_API wg_value *(wg_conv_layer)(const char *at, const char *name, wg_value *x, 
 typedef struct wg_conv2d_layer_options {
     wg_conv2d_options conv; /**< stride, padding, dilation, groups */
     int64_t kernel_w;       /**< width of the kernel; 0: its height */
-    bool no_bias;           /**< conv2d(x) alone, as before a norm */
+    bool no_bias;           /**< only conv2d(x), as before a norm */
     wg_init init;           /**< of weight; {0}: uniform within 1 / sqrt(fan in) */
 } wg_conv2d_layer_options;
 
@@ -178,7 +178,7 @@ WG_API wg_value *(wg_conv2d_layer)(const char *at, const char *name, wg_value *x
 /** Options of wg_conv1d_layer.  Zero means the default in every field. */
 typedef struct wg_conv1d_layer_options {
     wg_conv1d_options conv; /**< stride, padding, dilation, groups */
-    bool no_bias;           /**< conv1d(x) alone */
+    bool no_bias;           /**< only conv1d(x) */
     wg_init init;           /**< of weight; {0}: uniform within 1 / sqrt(fan in) */
 } wg_conv1d_layer_options;
 
@@ -191,7 +191,7 @@ WG_API wg_value *(wg_conv1d_layer)(const char *at, const char *name, wg_value *x
 /** Options of wg_conv3d_layer.  Zero means the default in every field. */
 typedef struct wg_conv3d_layer_options {
     wg_conv3d_options conv; /**< stride, padding, dilation, groups */
-    bool no_bias;           /**< conv3d(x) alone */
+    bool no_bias;           /**< only conv3d(x) */
     wg_init init;           /**< of weight; {0}: uniform within 1 / sqrt(fan in) */
 } wg_conv3d_layer_options;
 
@@ -254,11 +254,11 @@ typedef struct wg_recurrent_layer_options {
     int64_t layers;                   /**< on top of each other; 0: 1 */
     double dropout;                   /**< of what goes from layer to layer */
     /** [B] i32 or i64: sequence b has the steps t < lengths[b]; a backward direction begins at the
-     * last of them, and y is 0 behind it.  NULL: all steps. */
+     * last of them, and y is 0 after it.  NULL: all steps. */
     wg_value *lengths;
     wg_value *h;     /**< first states [layers directions, B, features]; NULL: zeros */
-    wg_value *c;     /**< LSTM alone: first cell states of that shape; NULL: zeros */
-    bool relu;       /**< RNN alone: relu instead of tanh */
+    wg_value *c;     /**< only LSTM: first cell states of that shape; NULL: zeros */
+    bool relu;       /**< only RNN: relu instead of tanh */
     bool no_bias;    /**< without bi and bh */
     wg_init init;    /**< of wi and wh; {0}: uniform within 1 / sqrt(features) */
     wg_init wh_init; /**< of wh; {0}: as wi */
@@ -268,7 +268,7 @@ typedef struct wg_recurrent_layer_options {
 typedef struct wg_recurrence {
     wg_value *y; /**< [B, T, directions features]: h of each step of the last layer */
     wg_value *h; /**< [layers directions, B, features]: after the last step of each sequence */
-    wg_value *c; /**< LSTM alone: cell states of that shape; else NULL */
+    wg_value *c; /**< only LSTM: cell states of that shape; else NULL */
 } wg_recurrence;
 
 /** A stack of recurrent layers over x [B, T, d].  States are in the order of layers, and in a layer

@@ -35,7 +35,7 @@ typedef struct wg_rows {
     int64_t count; /**< how many; 0: none */
 } wg_rows;
 
-/** The part of an update that one of several processes does, with moments for this part alone: the
+/** The part of an update that one of several processes does, with moments for only this part: the
  * processes share out the work and the memory of an optimizer (ZeRO, Rajbhandari et al. 2020).  The
  * other rows keep their values, and must be fetched from the processes that update them
  * (wg_ranks_share).  All processes need the same gradients.  The new values are bit for bit those

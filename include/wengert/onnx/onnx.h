@@ -1,4 +1,4 @@
-/* Models of ONNX, read and written: docs/onnx.md says which.
+/* ONNX models, read and written: docs/onnx.md says which.
  *
  *     wg_graph *g;
  *     wg_error error;
@@ -109,7 +109,7 @@ typedef struct wg_onnx_export_options {
     const wg_store *store;
     /** Writes what the graph assigns as well: a run, such as a training step, as a pure function.
      *  A parameter or state that is assigned becomes an input, and what it is assigned an output,
-     *  under its name with WG_ONNX_NEXT behind it.  Whoever runs the file keeps the numbers: the
+     *  under its name with WG_ONNX_NEXT after it.  Whoever runs the file keeps the numbers: the
      *  outputs of one run are inputs of the next. */
     bool step;
     /** Leaves dropout out.  A step needs that if it has dropout, since a pure function draws no

@@ -24,7 +24,7 @@ typedef struct wg_attention_attrs {
     double scale;   /**< of q.k; 0: 1 / sqrt(d) */
     double dropout; /**< probability p that a weight becomes 0; others are divided by 1 - p */
     int64_t key;    /**< of the dropout mask; 0: a new one */
-    /** Query t sees the keys from t + causal_offset - left to t + causal_offset + right alone. */
+    /** Query t sees the keys from t + causal_offset - left to t + causal_offset + right only. */
     bool window;
     int64_t left;  /**< with `window`: 0 or more keys before the query's own */
     int64_t right; /**< with `window`: 0 or more keys after it; `causal` hides them */
@@ -46,7 +46,7 @@ WG_API wg_value *(wg_biased_attention)(const char *at, wg_value *q, wg_value *k,
                                        const wg_attention_attrs *options);
 #define wg_biased_attention(...) wg_biased_attention(WG_HERE, __VA_ARGS__)
 
-/** The weights alone, [B,H,T,S]: softmax(scale q k' + mask), before dropout. */
+/** Only the weights, [B,H,T,S]: softmax(scale q k' + mask), before dropout. */
 WG_API wg_value *(wg_attention_weights)(const char *at, wg_value *q, wg_value *k, wg_value *lengths,
                                         const wg_attention_attrs *options);
 #define wg_attention_weights(...) wg_attention_weights(WG_HERE, __VA_ARGS__)

@@ -36,7 +36,7 @@ WG_API wg_value *(wg_lu)(const char *at, wg_value *a);
  * broadcast.  Each batch has its own p, unlike in wg_take. */
 WG_API wg_value *(wg_permute_rows)(const char *at, wg_value *x, wg_value *p);
 #define wg_permute_rows(...) wg_permute_rows(WG_HERE, __VA_ARGS__)
-/** The inverse of wg_permute_rows: y[..., p[..., i], :] = x[..., i, :].  If p is no permutation,
+/** The inverse of wg_permute_rows: y[..., p[..., i], :] = x[..., i, :].  If p is not a permutation,
  * rows that go to the same place are added, and where none goes is 0. */
 WG_API wg_value *(wg_unpermute_rows)(const char *at, wg_value *x, wg_value *p);
 #define wg_unpermute_rows(...) wg_unpermute_rows(WG_HERE, __VA_ARGS__)

@@ -21,7 +21,7 @@ WG_API wg_value *(wg_check_lengths)(const char *at, wg_value *x, int64_t max, co
 #define wg_check_lengths(...) wg_check_lengths(WG_HERE, __VA_ARGS__)
 
 /** y = x.  If an element of `checks` (floats of any shapes) is NaN or infinite, the run ends here
- * with WG_ENONFINITE, and nothing that reads y is computed.  A learning rate behind a guard of loss
+ * with WG_ENONFINITE, and nothing that reads y is computed.  A learning rate after a guard of loss
  * and gradient norm prevents every update that would spoil the parameters. */
 WG_API wg_value *(wg_guard)(const char *at, wg_value *x, wg_value *const *checks, size_t n_checks);
 #define wg_guard(...) wg_guard(WG_HERE, __VA_ARGS__)

@@ -43,7 +43,7 @@ WG_API wg_value *(wg_scatter_add)(const char *at, wg_value *x, wg_value *ids, wg
 #define wg_scatter_add(...) wg_scatter_add(WG_HERE, __VA_ARGS__)
 
 /** y = x, then y[i, ids[i, j, k], k] = src[i, j, k] (for axis 1 of three) in the order of j, so
- * that of equal ids the last one wins, and alone gets the derivative: scatter of PyTorch.  Any
+ * that of equal ids the last one wins, and only it gets the derivative: scatter of PyTorch.  Any
  * dtype; shapes as for wg_scatter_add. */
 WG_API wg_value *(wg_scatter)(const char *at, wg_value *x, wg_value *ids, wg_value *src, int axis);
 #define wg_scatter(...) wg_scatter(WG_HERE, __VA_ARGS__)

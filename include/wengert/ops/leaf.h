@@ -65,7 +65,7 @@ static inline wg_init wg_xavier(double gain)
     return init;
 }
 
-/** Normal by He's rule, times `gain`: keeps the size of values behind relu (He et al. 2015). */
+/** Normal by He's rule, times `gain`: keeps the size of values after relu (He et al. 2015). */
 static inline wg_init wg_he(double gain)
 {
     wg_init init = {WG_INIT_HE_NORMAL, gain, {0, 0}};

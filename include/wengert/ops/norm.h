@@ -31,7 +31,7 @@ typedef struct wg_groupnorm_attrs {
 
 /** y = (x - mean) / sqrt(var + eps) * gain + bias, where mean and var are taken over a row, the
  * last `last_axes` axes: WG_LAST_AXIS (which 0 stands for), WG_LAST_TWO_AXES or any number up to
- * the rank.  gain and bias have the shape of a row; both, or bias alone, may be NULL.  Further
+ * the rank.  gain and bias have the shape of a row; both, or only bias, may be NULL.  Further
  * results (wg_result_of): 1 is the mean, 2 is 1 / sqrt(var + eps), both of x's shape with those
  * axes of size 1.  Ba, Kiros, Hinton 2016. */
 WG_API wg_value *(wg_layernorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias,

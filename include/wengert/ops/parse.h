@@ -36,7 +36,7 @@ typedef struct wg_parse_options {
 } wg_parse_options;
 
 /** Makes a graph of `length` bytes of text, which need no NUL at the end.  `options` may be NULL.
- *  The caller frees *out; on failure it is NULL.  WG_EDATA: the text is no graph, or a builder
+ *  The caller frees *out; on failure it is NULL.  WG_EDATA: the text is not a graph, or a builder
  *  refuses it; WG_EINVAL: NULL; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_graph_parse(wg_graph **out, const char *text, size_t length,
                                             const wg_parse_options *options, wg_error *error);

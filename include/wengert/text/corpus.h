@@ -43,9 +43,9 @@ WG_API WG_MUST_USE wg_status wg_corpus_of_text(wg_corpus **out, const char *sour
 /** How a single text is cut into spans for a language model. */
 typedef struct wg_span_options {
     int32_t bos;   /**< token before a line; of a joined text, before the first */
-    int32_t eos;   /**< token behind a line */
+    int32_t eos;   /**< token after a line */
     size_t length; /**< of a span: the tokens that are predicted in it, at most */
-    /** The lines are one text, which goes on from line to line.  Otherwise each begins anew, and
+    /** The lines are one text, which goes on from line to line.  Otherwise each is separate, and
      * lines without a token are left out. */
     bool joined;
     int threads; /**< as in wg_corpus_options */

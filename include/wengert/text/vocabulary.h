@@ -19,7 +19,7 @@ typedef struct wg_vocabulary wg_vocabulary;
 typedef enum wg_vocabulary_kind {
     WG_VOCABULARY_BPE = 0, /**< SentencePiece, byte-pair encoding */
     WG_VOCABULARY_UNIGRAM, /**< SentencePiece, unigram language model */
-    WG_VOCABULARY_WORDS,   /**< split at blanks; the most frequent ones */
+    WG_VOCABULARY_WORDS,   /**< split at white space; the most frequent ones */
     WG_VOCABULARY_CHARS    /**< Unicode characters */
 } wg_vocabulary_kind;
 
@@ -27,7 +27,7 @@ typedef enum wg_vocabulary_kind {
 typedef struct wg_vocabulary_options {
     wg_vocabulary_kind kind; /**< 0: WG_VOCABULARY_BPE */
     int64_t size;            /**< maximum number of tokens; more than 4, the special ones */
-    /** BPE and unigram: the text is already tokenised.  Pieces then end only at blanks, not where
+    /** BPE and unigram: the text is already tokenised.  Pieces then end only at spaces, not where
      * letters meet digits or another script, and mark the end of a word instead of its start, as in
      * subword-nmt.  This gives fewer tokens, and the last part of a compound is the same piece as
      * that word by itself. */
@@ -36,8 +36,8 @@ typedef struct wg_vocabulary_options {
 
 /** Trains a vocabulary of at most `options->size` tokens from all lines of the files (plain or
  * gzip).  Padding is 0, begin of sentence 1, end 2, unknown 3.  Text is not normalised: decoding
- * returns what was encoded, except for repeated blanks.  Words are split at ASCII white space and
- * joined by one blank.  SentencePiece skips lines above 65536 bytes.  The same files give the same
+ * returns what was encoded, except for repeated spaces.  Words are split at ASCII white space and
+ * joined by one space.  SentencePiece skips lines above 65536 bytes.  The same files give the same
  * vocabulary at any number of threads.
  *
  * The caller frees *out; on failure it is NULL.  WG_EDATA: there is no text; WG_EUNSUPPORTED: built

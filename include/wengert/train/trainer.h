@@ -209,21 +209,21 @@ typedef struct wg_trainer_options {
 
     const char *folder;     /**< of the run; NULL: nothing is written or resumed */
     int64_t keep;           /**< checkpoints of `save` kept for averaging; at least 2 */
-    bool overwrite;         /**< start anew in a folder that has a run */
+    bool overwrite;         /**< start from scratch in a folder that has a run */
     const char *pretrained; /**< file of weights that a new run starts from; NULL: random numbers */
 
     /* several machines */
 
-    /** Those that train together, NULL: this process alone.  `accumulate` is the number of batches
+    /** Those that train together, NULL: only this process.  `accumulate` is the number of batches
      * of an update over all ranks, and a multiple of theirs; each rank computes its part of them.
      * If both are powers of two, parameters and moments have the bits that one rank computes, so a
-     * run may be resumed on another number of ranks.  Rank 0 alone writes the folder and tells the
+     * run may be resumed on another number of ranks.  Only rank 0 writes the folder and tells the
      * listener; all ranks read the same data.  Options and model must be the same on all ranks, and
      * the model may not assign to states.  All ranks call the functions of the trainer together and
      * get the same statuses; what fails on one rank alone in the middle of an update ends all. */
     wg_ranks *ranks;
     wg_reduce_options reduce; /**< how gradients are summed over ranks */
-    /** Each rank updates a part of the parameters, has moments of this part alone, and fetches the
+    /** Each rank updates a part of the parameters, has moments of only this part, and fetches the
      * others' (ZeRO-1).  Parameters and moments have the same bits as without.  A checkpoint has
      * all moments, gathered when it is saved, and may be resumed with or without. */
     bool shard_optimizer;
@@ -235,7 +235,7 @@ typedef struct wg_trainer_options {
     size_t n_backends;                 /**< length of `backends` */
     int threads;                       /**< up to WG_MAX_THREADS; 0: what the process may use */
     /** Bytes for parameters, states and all plans together (wg_plan_options.memory); 0: no limit.
-     * Each plan is made for what is left beside the store; plans of other shapes are freed when
+     * Each plan is made for what is left next to the store; plans of other shapes are freed when
      * their inputs and outputs would exceed it.  WG_ENOMEM: it is too small, and the message says
      * how little would do for the batch at hand; a batch of a larger shape, which may come later,
      * needs more.  It changes no result, so a resumed run may have another. */
@@ -255,7 +255,7 @@ WG_API WG_MUST_USE wg_status wg_trainer_create(wg_trainer **out, const wg_traine
 WG_API void wg_trainer_free(wg_trainer *t);
 /** Trains until options.after, until patience ends, or until *stop is nonzero, and saves at the
  * set interval and at the end.  `stop`, which may be NULL, may be set by a signal or another
- * thread.  The run stops after the batch in progress: an update of several batches is begun anew
+ * thread.  The run stops after the batch in progress: an update of several batches is begun again
  * when it is resumed, and so is a validation.  Returns WG_OK if it was stopped, and may be
  * called again. WG_ENONFINITE: a loss or a gradient was not finite, or a new parameter or moment
  * could be none; that update was not applied, and nothing was saved after it; the message names
@@ -264,7 +264,7 @@ WG_API WG_MUST_USE wg_status wg_trainer_run(wg_trainer *t, const volatile int *s
 /** The same for so much more: 4 epochs, 100 updates, or less if the run ends before.  Between two
  * calls the arrays of options.train may be filled with other examples, as many as before, such as
  * those that the model has collected itself; but not those of a run with a folder, which is resumed
- * with the data that it started with.  WG_EINVAL: `more` is no such amount. */
+ * with the data that it started with.  WG_EINVAL: `more` is not such an amount. */
 WG_API WG_MUST_USE wg_status wg_trainer_run_for(wg_trainer *t, wg_amount more,
                                                 const volatile int *stop);
 /** The validation of options.validate, at once: the metrics, "loss" first, in metrics[0..n), which

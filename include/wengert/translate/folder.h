@@ -1,4 +1,4 @@
-/* What the folder of a translation model has beside the files of any run (wengert/train/folder.h):
+/* What the folder of a translation model has besides the files of any run (wengert/train/folder.h):
  * its settings and its vocabularies.
  *
  *     config.yml                 all settings of the run

@@ -27,7 +27,7 @@ typedef struct wg_foreign_options {
     /** SentencePiece models that split the text, source and target (NULL: the same), into the
      * tokens of settings->vocabs; both NULL: those of the folder. */
     const char *pieces[2];
-    /** `model` is the folder to make, and `vocabs` the vocabularies (NULL: those beside the
+    /** `model` is the folder to make, and `vocabs` the vocabularies (NULL: those next to the
      * weights); options given by name override what the files say. */
     const wg_settings *settings;
 } wg_foreign_options;

@@ -28,14 +28,14 @@ enum {
 /** What is trained. */
 typedef enum wg_model_type {
     WG_TYPE_TRANSFORMER = 0, /**< encoder and decoder, on pairs of texts */
-    WG_TYPE_LM               /**< a decoder alone, on one text: a language model */
+    WG_TYPE_LM               /**< only a decoder, on one text: a language model */
 } wg_model_type;
 
-/** Which tokens a source sentence has beside its own. */
+/** Which tokens a source sentence has besides its own. */
 typedef enum wg_source_marks {
-    WG_SOURCE_END = 0, /**< the end of sentence, behind it */
+    WG_SOURCE_END = 0, /**< the end of sentence, after it */
     WG_SOURCE_NONE,    /**< none */
-    WG_SOURCE_BOTH     /**< begin of sentence before it, end behind it */
+    WG_SOURCE_BOTH     /**< begin of sentence before it, end after it */
 } wg_source_marks;
 
 /** The token that the decoder reads first. */
@@ -175,7 +175,7 @@ typedef struct wg_option {
     const char *unit;          /**< placeholder of the argument: "UPDATES" */
     const char *doc;           /**< one line of help */
     const char *needs;         /**< what it has no effect without: "--optimizer sgd"; or NULL */
-    /** Whether s has what is needed; NULL with `needs`: that is no setting */
+    /** Whether s has what is needed; NULL with `needs`: that is not a setting */
     bool (*has_effect)(const wg_settings *s);
 } wg_option;
 
