@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* syscall */
 #include "wengert/backends/isa.h"
 #include "wengert/graph/op.h"
 #include "graph/error.h"
@@ -14,8 +15,13 @@
 #endif
 #include <stdlib.h>
 #include <strings.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
-static const char *const names[] = {"SSE41", "AVX2", "AVX512_CORE", "AVX512_CORE_VNNI", "ALL"};
+static const char *const names[] = {"SSE41",           "AVX2", "AVX512_CORE", "AVX512_CORE_VNNI",
+                                    "AVX512_CORE_AMX", "ALL"};
 
 const char *wg_isa_name(wg_isa isa)
 {
@@ -55,6 +61,33 @@ static bool has_f16c(void)
 }
 #endif
 
+/* Tiles are 8 KiB of registers for each thread.  Linux keeps them for a process only if that has
+ * asked it to; then threads that began before may use them as well. */
+static bool may_use_tiles(void)
+{
+#if defined(__linux__) && defined(__x86_64__)
+    enum { REQUEST_PERMISSION = 0x1023 /* ARCH_REQ_XCOMP_PERM */, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+#else
+    return false;
+#endif
+}
+
+static bool has_amx(void)
+{
+#if !defined(__x86_64__)
+    bool has = false;
+#elif ASKS_PROCESSOR
+    enum { LEAF = 7, TILE = 1 << 24, BF16 = 1 << 22 };
+    unsigned a, b, c, d;
+    bool has = __get_cpuid_count(LEAF, 0, &a, &b, &c, &d) && d & TILE && d & BF16;
+#else
+    bool has = __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16");
+#endif
+    return has && may_use_tiles();
+}
+
+/* Without AMX, which must be asked for */
 static wg_isa processor(void)
 {
 #if defined(__x86_64__)
@@ -72,5 +105,9 @@ static wg_isa processor(void)
 wg_isa wg_isa_best(void)
 {
     wg_isa cap, have = processor();
-    return wg_isa_cap(&cap, NULL) == WG_OK && cap < have ? cap : have;
+    if (wg_isa_cap(&cap, NULL) != WG_OK || cap == WG_ISA_ALL)
+        return have;
+    if (cap == WG_ISA_AVX512_CORE_AMX)
+        return have == WG_ISA_AVX512_CORE_VNNI && has_amx() ? cap : have;
+    return cap < have ? cap : have;
 }

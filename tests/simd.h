@@ -19,7 +19,7 @@ typedef double wide;
 static const double EPSILON = (double)FLT_EPSILON;
 #endif
 
-enum { MAX = 40000, GUARD = 16, TABLES = 4 };
+enum { MAX = 40000, GUARD = 16, TABLES = 5 };
 
 typedef struct setting {
     const simd_table *table[TABLES];
@@ -47,6 +47,19 @@ static inline setting int8_tables(void)
 #if defined(__x86_64__)
     if (wg_isa_best() >= WG_ISA_AVX512_CORE_VNNI)
         s.table[s.n_tables++] = &wgi_simd_table_avx512vnni;
+    if (wg_isa_best() >= WG_ISA_AVX512_CORE_AMX)
+        s.table[s.n_tables++] = &wgi_simd_table_amx;
+#endif
+    return s;
+}
+
+/* The same for products of f32, which AMX has too: where the environment asks for it. */
+static inline setting product_tables(void)
+{
+    setting s = all_tables();
+#if defined(__x86_64__)
+    if (wg_isa_best() >= WG_ISA_AVX512_CORE_AMX)
+        s.table[s.n_tables++] = &wgi_simd_table_amx;
 #endif
     return s;
 }

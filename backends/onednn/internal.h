@@ -23,6 +23,7 @@ typedef struct od_backend {
     bool fixed_parameters; /* of wg_backend_config */
     bool amx;              /* the CPU multiplies matrices of bf16 faster than of f32 */
     bool avx2;             /* vectors of 256 bits at best */
+    bool own_amx;          /* the project's own kernels multiply f32 on AMX */
     od_offer *offers;      /* of a plan that is being made; none when it runs */
 } od_backend;
 

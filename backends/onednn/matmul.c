@@ -9,6 +9,7 @@
  * into the layout that oneDNN likes best, or by its sgemm.  way_of chooses by shape, from what
  * docs/notes/performance.md lists.  Plans measure nothing themselves: that takes longer than all
  * else of planning, and two runs of a program would differ in their bits. */
+#include "backends/amx.h"
 #include "backends/onednn/internal.h"
 #include "wengert/ops/linalg.h"
 
@@ -103,6 +104,9 @@ static const char *better_by_own_kernels(const od_backend *b, const product *p, 
     };
     int rank = p->y.shape.rank;
     int64_t terms = p->x.shape.dim[p->x.shape.rank - (p->transpose_x ? 2 : 1)];
+    if (b->own_amx && rank == 2 && p->y.dtype == WG_F32 &&
+        wgi_amx_pays(p->y.shape.dim[0], p->y.shape.dim[1], terms))
+        return "tiles of AMX";
     if (rank > 2 && p->y.shape.dim[rank - 2] <= TINY && p->y.shape.dim[rank - 1] <= TINY &&
         terms <= TINY)
         return "tiny matrices";

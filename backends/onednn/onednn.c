@@ -96,6 +96,7 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
     b->mode.threads = config->threads;
     b->fixed_parameters = config->fixed_parameters;
     b->amx = has(dnnl_cpu_isa_avx512_core_amx);
+    b->own_amx = wg_isa_best() == WG_ISA_AVX512_CORE_AMX;
     b->avx2 = has(dnnl_cpu_isa_avx2) && !has(dnnl_cpu_isa_avx512_core);
     dnnl_status_t made = wgi_dnnl.engine_create(&b->engine, dnnl_cpu, 0);
     if (made == dnnl_success)
@@ -131,8 +132,8 @@ static void cap_instructions(void)
     static const dnnl_cpu_isa_t sets[] = {[WG_ISA_SSE41] = dnnl_cpu_isa_sse41,
                                           [WG_ISA_AVX2] = dnnl_cpu_isa_avx2,
                                           [WG_ISA_AVX512_CORE] = dnnl_cpu_isa_avx512_core,
-                                          [WG_ISA_AVX512_CORE_VNNI] =
-                                              dnnl_cpu_isa_avx512_core_vnni};
+                                          [WG_ISA_AVX512_CORE_VNNI] = dnnl_cpu_isa_avx512_core_vnni,
+                                          [WG_ISA_AVX512_CORE_AMX] = dnnl_cpu_isa_avx512_core_amx};
     wg_isa cap;
     if (wg_isa_cap(&cap, NULL) == WG_OK && cap != WG_ISA_ALL)
         wgi_dnnl.set_max_cpu_isa(sets[cap]);

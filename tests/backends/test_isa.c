@@ -6,7 +6,8 @@
 #include "wengert/backends/simd.h"
 #include "wengert/ops/ops.h"
 
-static const char accepted[] = "SSE41, AVX2, AVX512_CORE, AVX512_CORE_VNNI, ALL";
+static const char accepted[] = "SSE41, AVX2, AVX512_CORE, AVX512_CORE_VNNI, "
+                               "AVX512_CORE_AMX, ALL";
 
 static const struct {
     const char *value; /* NULL: not set */
@@ -16,6 +17,7 @@ static const struct {
     {"AVX2", WG_ISA_AVX2},
     {"AVX512_CORE", WG_ISA_AVX512_CORE},
     {"AVX512_CORE_VNNI", WG_ISA_AVX512_CORE_VNNI},
+    {"AVX512_CORE_AMX", WG_ISA_AVX512_CORE_AMX},
     {"ALL", WG_ISA_ALL},
     {"sse41", WG_ISA_SSE41},
     {"avx2", WG_ISA_AVX2},
@@ -51,19 +53,28 @@ static bool has(const char *const *features, int n)
 static wg_isa best_of_processor(void)
 {
     static const char *const avx2[] = {" avx2 ", " fma "}, *const vnni[] = {" avx512_vnni "},
+                             *const amx[] = {" amx_tile ", " amx_bf16 "},
                              *const core[] = {" avx512f ", " avx512bw ", " avx512dq ",
                                               " avx512vl "};
     if (has(core, WG_COUNT(core)))
-        return has(vnni, 1) ? WG_ISA_AVX512_CORE_VNNI : WG_ISA_AVX512_CORE;
+        return !has(vnni, WG_COUNT(vnni)) ? WG_ISA_AVX512_CORE
+               : has(amx, WG_COUNT(amx))  ? WG_ISA_AVX512_CORE_AMX
+                                          : WG_ISA_AVX512_CORE_VNNI;
     return has(avx2, WG_COUNT(avx2)) ? WG_ISA_AVX2 : WG_ISA_SSE41;
+}
+
+/* AMX must be asked for by its name. */
+static wg_isa expected_with(wg_isa cap)
+{
+    wg_isa most = cap == WG_ISA_ALL ? WG_ISA_AVX512_CORE_VNNI : cap, have = best_of_processor();
+    return most < have ? most : have;
 }
 
 static void each_value_is_the_level_it_names(void **state)
 {
     (void)state;
-    wg_isa have = best_of_processor();
     for (int i = 0; i < WG_COUNT(caps); i++) {
-        wg_isa cap = WG_ISA_ALL, expected = caps[i].cap < have ? caps[i].cap : have;
+        wg_isa cap = WG_ISA_ALL, expected = expected_with(caps[i].cap);
         const char *value = caps[i].value ? caps[i].value : "(not set)";
         set_cap(caps[i].value);
         wg_error error;
@@ -94,9 +105,9 @@ static void the_simd_backend_opens_with_the_kernels_of_the_cap(void **state)
         [WG_ISA_AVX2] = &wgi_simd_table_avx2,
         [WG_ISA_AVX512_CORE] = &wgi_simd_table_avx512,
         [WG_ISA_AVX512_CORE_VNNI] = &wgi_simd_table_avx512vnni,
+        [WG_ISA_AVX512_CORE_AMX] = &wgi_simd_table_amx,
 #endif
     };
-    wg_isa have = best_of_processor();
     const wg_backend *backend = wg_simd_backend();
     for (int i = 0; i < WG_COUNT(caps); i++) {
         void *opened = NULL;
@@ -104,7 +115,7 @@ static void the_simd_backend_opens_with_the_kernels_of_the_cap(void **state)
         assert_int_equal(backend->open(&opened, &(wg_backend_config){.threads = 1}), WG_OK);
         const simd_table *taken = ((const simd_backend *)opened)->kernels;
         backend->close(opened);
-        assert_ptr_equal(taken, tables[caps[i].cap < have ? caps[i].cap : have]);
+        assert_ptr_equal(taken, tables[expected_with(caps[i].cap)]);
     }
 }
 
@@ -136,18 +147,11 @@ static void plans_accept_each_value(void **state)
 static void plans_refuse_other_values_and_list_the_right_ones(void **state)
 {
     (void)state;
-    static const char *const others[] = {"avx3",
-                                         "AVX",
-                                         "SSE4",
-                                         "AVX512",
-                                         "AVX512_CORE_",
-                                         "AVX2 ",
-                                         " AVX2",
-                                         "none",
-                                         "0",
-                                         "default",
-                                         "AVX512_CORE_AMX",
-                                         "an instruction set whose name has more than 40 bytes"};
+    static const char *const others[] = {
+        "avx3",    "AVX",          "SSE4",
+        "AVX512",  "AVX512_CORE_", "AVX2 ",
+        " AVX2",   "none",         "0",
+        "default", "AMX",          "an instruction set whose name has more than 40 bytes"};
     for (int i = 0; i < WG_COUNT(others); i++) {
         wg_graph *g = wg_graph_new();
         char expected[200];

@@ -2,7 +2,8 @@
  *
  * Each source of this folder is written once and compiled for the baseline, for AVX2 and for
  * AVX-512: SIMD(name) is wgi_simd_name_base, _avx2 or _avx512.  Those of 8-bit integers are also
- * compiled for AVX-512 with VNNI, _avx512vnni, where SIMD_OTHERS, of all other kernels, is avx512.
+ * compiled for AVX-512 with VNNI, _avx512vnni, where SIMD_OTHERS, of all other kernels, is avx512;
+ * and again for AMX, _amx, together with amx/, which has a product of f32.
  * Those of float/ are compiled for f32 like the others and once more for f64 (real.h), _base_f64
  * and so on.  Loops are plain C that the compiler vectorises. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_KERNELS_H
@@ -525,7 +526,9 @@ typedef struct simd_spans {
     X(embedding_grad, simd_embedding)                                                              \
     X(linear_loss, simd_loss)
 
-/* Of float/: for f32 and for f64 */
+/* Of float/: for f32 and for f64; the first of f32 also of amx/ */
+#define SIMD_PRODUCT_KERNEL(X) X(product, simd_product)
+
 #define SIMD_FLOAT_KERNELS(X)                                                                      \
     X(adam, simd_adam)                                                                             \
     X(arg, simd_arg)                                                                               \
@@ -543,7 +546,6 @@ typedef struct simd_spans {
     X(log_softmax, simd_softmax)                                                                   \
     X(norm, simd_spans)                                                                            \
     X(permute, simd_permute)                                                                       \
-    X(product, simd_product)                                                                       \
     X(reduce, simd_reduce)                                                                         \
     X(reduce_axes, simd_reduce_axes)                                                               \
     X(row_losses, simd_row_losses)                                                                 \
@@ -557,21 +559,26 @@ typedef struct simd_spans {
 #ifdef SIMD_SUFFIX
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_INT8_KERNELS(X)
+#if defined(__AMX_BF16__)
+SIMD_PRODUCT_KERNEL(X)
+#endif
 #undef X
 #define X(name, args) void SIMD_OTHER(name)(const args *);
 SIMD_OTHER_KERNELS(X)
 SIMD_FLOAT_KERNELS(X)
+SIMD_PRODUCT_KERNEL(X)
 #undef X
 #endif
 
 typedef struct simd_float_table {
 #define X(name, args) void (*name)(const args *);
+    SIMD_PRODUCT_KERNEL(X)
     SIMD_FLOAT_KERNELS(X)
 #undef X
 } simd_float_table;
 
 typedef struct simd_table {
-    const char *isa; /* "base", "avx2", "avx512", "avx512vnni" */
+    const char *isa; /* "base", "avx2", "avx512", "avx512vnni", "amx" */
     const simd_float_table *f32, *f64;
 #define X(name, args) void (*name)(const args *);
     SIMD_INT8_KERNELS(X)
@@ -580,6 +587,6 @@ typedef struct simd_table {
 } simd_table;
 
 extern const simd_table wgi_simd_table_base, wgi_simd_table_avx2, wgi_simd_table_avx512,
-    wgi_simd_table_avx512vnni;
+    wgi_simd_table_avx512vnni, wgi_simd_table_amx;
 
 #endif

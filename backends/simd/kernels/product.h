@@ -2,6 +2,7 @@
 #ifndef WG_BACKENDS_SIMD_KERNELS_PRODUCT_H
 #define WG_BACKENDS_SIMD_KERNELS_PRODUCT_H
 
+#include "backends/amx.h"
 #include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/sizes.h"
 
@@ -113,6 +114,30 @@ static inline int64_t simd_product_alone(int64_t m, int64_t n, int64_t k)
     return simd_product_block(m, n, k) + simd_product_room(m, n, k) + 16 * 3;
 }
 
+/* On AMX (amx/product.c): three numbers of bf16 make one of f32.  A panel has SIDE rows or columns,
+ * whose terms are packed TERMS by TERMS, at most DEPTH at a time: of all threads together a SLAB of
+ * rows or columns, of each a GROUP of panels.  PLAIN: scratch of a product of two such panels. */
+enum {
+    SIMD_AMX_PARTS = 3,
+    SIMD_AMX_SIDE = 32,
+    SIMD_AMX_TERMS = 32,
+    SIMD_AMX_DEPTH = 256,
+    SIMD_AMX_SLAB = 512,
+    SIMD_AMX_GROUP = 4,
+    SIMD_AMX_PLAIN = 2 * (SIMD_AMX_SIDE + SIMD_PRODUCT_PANEL) * SIMD_AMX_DEPTH + 64
+};
+
+/* In floats: the slab; and of each thread a group of panels, a square of C, and PLAIN */
+static inline int64_t simd_amx_scratch(int64_t m, int64_t n, int64_t k, int threads)
+{
+    int64_t side = simd_round_up(simd_smaller(simd_smaller(m, n), SIMD_AMX_SLAB), SIMD_AMX_SIDE),
+            depth = simd_round_up(simd_smaller(k, SIMD_AMX_DEPTH), SIMD_AMX_TERMS),
+            group = SIMD_AMX_GROUP * SIMD_AMX_SIDE * SIMD_AMX_DEPTH,
+            square = SIMD_AMX_SIDE * SIMD_AMX_SIDE;
+    return side * depth * SIMD_AMX_PARTS / 2 +
+           threads * (group * SIMD_AMX_PARTS / 2 + square + SIMD_AMX_PLAIN) + 16 * 3;
+}
+
 /* In numbers, for any thread count up to `threads`, and for any product of no more rows, columns
  * and terms: so a product counts as long if a smaller one may be. */
 static inline int64_t simd_product_scratch(int64_t m, int64_t n, int64_t k, int threads)
@@ -128,7 +153,8 @@ static inline int64_t simd_product_scratch(int64_t m, int64_t n, int64_t k, int 
                                               simd_product_room(m, n, k) + 16 * 4);
         most = apart > most ? apart : most;
     }
-    return most + edges;
+    most += edges;
+    return wgi_amx_pays(m, n, k) ? simd_larger(most, simd_amx_scratch(m, n, k, threads)) : most;
 }
 
 /* Of a product on the calling thread (gemm.h), in floats: oneDNN's sgemm brings its own. */

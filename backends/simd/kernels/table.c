@@ -9,9 +9,15 @@
 #define PASTE(a, b) PASTE_(a, b)
 #define F64 PASTE(SIMD_OTHER(floats), f64)
 
-extern const simd_float_table SIMD_OTHER(floats), F64;
+#if defined(__AMX_BF16__)
+#define F32 SIMD(floats)
+#else
+#define F32 SIMD_OTHER(floats)
+#endif
+
+extern const simd_float_table F32, F64;
 
 const simd_table SIMD(table) = {.isa = TEXT(SIMD_SUFFIX),
-                                .f32 = &SIMD_OTHER(floats),
+                                .f32 = &F32,
                                 .f64 = &F64,
                                 SIMD_INT8_KERNELS(OWN) SIMD_OTHER_KERNELS(OTHER)};

@@ -17,6 +17,7 @@ typedef enum wg_isa {
     WG_ISA_AVX2,             /* with FMA and F16C */
     WG_ISA_AVX512_CORE,      /* F, BW, DQ, VL */
     WG_ISA_AVX512_CORE_VNNI, /* and products of 8-bit integers */
+    WG_ISA_AVX512_CORE_AMX,  /* and products of f32 on AMX, on request */
     WG_ISA_ALL               /* no cap */
 } wg_isa;
 
@@ -28,11 +29,13 @@ WG_API const char *wg_isa_name(wg_isa isa);
 
 /** Reads the cap from the environment variable; WG_ISA_ALL if it is not set or empty.  Its values
  * are those of oneDNN's ONEDNN_MAX_CPU_ISA, in upper or lower case: SSE41, AVX2, AVX512_CORE,
- * AVX512_CORE_VNNI, ALL.  WG_EINVAL: any other value. */
+ * AVX512_CORE_VNNI, AVX512_CORE_AMX, ALL.  WG_EINVAL: any other value. */
 WG_API WG_MUST_USE wg_status wg_isa_cap(wg_isa *cap, wg_error *error);
 
 /** The best instruction set of this processor that the cap allows and the simd backend has kernels
- * for; never WG_ISA_ALL. */
+ * for; never WG_ISA_ALL, and WG_ISA_AVX512_CORE_AMX only if that is the cap: its products take 0.6
+ * of the time on a core of their own, and 1.4 of it where another hyperthread of the core is busy
+ * (docs/performance.md). */
 WG_API wg_isa wg_isa_best(void);
 
 #ifdef __cplusplus

@@ -26,8 +26,7 @@
  * depend on k alone, segments on m, n and k (dot products are summed by lanes of k): so bits depend
  * neither on the number of threads nor on how C is divided. */
 #include "backends/simd/kernels/product_pack.h"
-
-#include <sched.h>
+#include "backends/simd/kernels/tasks.h"
 
 enum {
     FEW = 4,   /* maximum rows for dot products, ... */
@@ -63,7 +62,7 @@ typedef struct plan {
     bool a_stays, b_stays; /* read where they lie: A, and B's whole panels */
     real *slab, *room;     /* a thread's room: */
     int64_t room_size;
-    int64_t members, taken, done; /* threads that came, tasks that were taken and done */
+    simd_work work;
 } plan;
 
 static real *aligned(void *x)
@@ -155,44 +154,6 @@ static plan plan_long(const simd_product *p)
     return w;
 }
 
-/* Tasks are numbered through, those of one phase after those of the former, and every thread takes
- * the next that is left; it waits until all tasks of former phases are done, not for other threads:
- * whoever has not come yet, because the processor is busy with something else, keeps nobody
- * waiting. */
-typedef struct turn {
-    int64_t ticket;     /* this thread's next task */
-    int64_t first, end; /* the phase's tasks */
-} turn;
-
-static int64_t take(int64_t *counter)
-{
-    return __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
-}
-
-static void begin_phase(turn *my, int64_t tasks)
-{
-    my->first = my->end;
-    my->end += tasks;
-}
-
-/* Whether there is a task of this phase for the caller; its number in the phase. */
-static bool next_task(plan *w, turn *my, int64_t *task)
-{
-    if (my->ticket >= my->end)
-        return false;
-    for (int64_t spins = 0; __atomic_load_n(&w->done, __ATOMIC_ACQUIRE) < my->first; spins++)
-        if (spins > 1000)
-            sched_yield();
-    *task = my->ticket - my->first;
-    return true;
-}
-
-static void end_task(plan *w, turn *my)
-{
-    __atomic_fetch_add(&w->done, 1, __ATOMIC_RELEASE);
-    my->ticket = take(&w->taken);
-}
-
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* Of block `block`: where it begins, how many terms it has */
@@ -233,11 +194,11 @@ static real *panel_at(const plan *w, const slab *s, int64_t block, int64_t first
            (first - s->first) * terms_of(w, block);
 }
 
-static void pack_slab(plan *w, turn *my, const slab *s)
+static void pack_slab(plan *w, simd_turn *my, const slab *s)
 {
     int64_t group = GROUP * w->shared.panel, groups = simd_divide_up(s->count, group);
-    begin_phase(my, groups * s->blocks);
-    for (int64_t i; next_task(w, my, &i); end_task(w, my)) {
+    simd_begin_phase(my, groups * s->blocks);
+    for (int64_t i; simd_next_task(&w->work, my, &i); simd_end_task(&w->work, my)) {
         int64_t block = s->block + i / groups, at = i % groups * group, first = s->first + at;
         (w->a_shared ? pack_a : pack_b)(w->p, first, simd_smaller(group, s->count - at),
                                         block * w->depth, terms_of(w, block),
@@ -302,19 +263,19 @@ static void run_piece(const plan *w, const slab *s, int64_t piece, int64_t part,
             run_rows(w, s, block, begin, end - begin, first, last, room);
 }
 
-static void run_pieces(plan *w, turn *my, const slab *s, real *room)
+static void run_pieces(plan *w, simd_turn *my, const slab *s, real *room)
 {
     int64_t parts = simd_divide_up(s->count, w->part);
-    begin_phase(my, w->pieces * parts);
-    for (int64_t i; next_task(w, my, &i); end_task(w, my))
+    simd_begin_phase(my, w->pieces * parts);
+    for (int64_t i; simd_next_task(&w->work, my, &i); simd_end_task(&w->work, my))
         run_piece(w, s, i / parts, i % parts, room);
 }
 
 /* Every thread comes through here. */
 static void run_slabs(plan *w)
 {
-    real *room = w->room + take(&w->members) * w->room_size;
-    turn my = {.ticket = take(&w->taken)};
+    real *room = w->room + simd_take(&w->work.members) * w->room_size;
+    simd_turn my = {.ticket = simd_take(&w->work.taken)};
     for (int64_t first = 0; first < w->shared.count; first += w->slab_size)
         for (int64_t block = 0; block < w->blocks; block += w->slab_blocks) {
             slab s = {first, simd_smaller(w->slab_size, w->shared.count - first), block,
@@ -375,9 +336,9 @@ static void run_thin_panel(const plan *w, int64_t block, int64_t row, int64_t ro
 static void run_thin(plan *w)
 {
     const simd_product *p = w->p;
-    real *room = w->room + take(&w->members) * w->room_size;
+    real *room = w->room + simd_take(&w->work.members) * w->room_size;
     int64_t across = simd_divide_up(p->n, w->part), down = simd_divide_up(p->m, w->piece_size);
-    for (int64_t piece; (piece = take(&w->taken)) < across * down;) {
+    for (int64_t piece; (piece = simd_take(&w->work.taken)) < across * down;) {
         int64_t row = piece / across * w->piece_size,
                 rows = simd_smaller(w->piece_size, p->m - row);
         int64_t first = piece % across * w->part, end = simd_smaller(first + w->part, p->n);
@@ -433,13 +394,13 @@ static void run_long(plan *w)
 {
     enum { ROWS = 16 };
     int64_t m = w->p->m;
-    real *room = w->room + take(&w->members) * w->room_size;
-    turn my = {.ticket = take(&w->taken)};
-    begin_phase(&my, w->segments * w->pieces);
-    for (int64_t i; next_task(w, &my, &i); end_task(w, &my))
+    real *room = w->room + simd_take(&w->work.members) * w->room_size;
+    simd_turn my = {.ticket = simd_take(&w->work.taken)};
+    simd_begin_phase(&my, w->segments * w->pieces);
+    for (int64_t i; simd_next_task(&w->work, &my, &i); simd_end_task(&w->work, &my))
         run_segment(w, i / w->pieces, i % w->pieces, room);
-    begin_phase(&my, simd_divide_up(m, ROWS));
-    for (int64_t i; next_task(w, &my, &i); end_task(w, &my))
+    simd_begin_phase(&my, simd_divide_up(m, ROWS));
+    for (int64_t i; simd_next_task(&w->work, &my, &i); simd_end_task(&w->work, &my))
         for (int64_t row = i * ROWS; row < m && row < (i + 1) * ROWS; row++)
             add_segments(w, row);
 }
@@ -499,7 +460,7 @@ static void run_dot_columns(const simd_product *p, int64_t first, int64_t end)
 static void run_few(plan *w)
 {
     enum { COLUMNS = 8 * DOTS };
-    for (int64_t first; (first = take(&w->taken) * COLUMNS) < w->p->n;)
+    for (int64_t first; (first = simd_take(&w->work.taken) * COLUMNS) < w->p->n;)
         run_dot_columns(w->p, first, simd_smaller(first + COLUMNS, w->p->n));
 }
 
