@@ -559,7 +559,7 @@ typedef struct simd_spans {
 #ifdef SIMD_SUFFIX
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_INT8_KERNELS(X)
-#if defined(__AMX_BF16__)
+#if defined(SIMD_AMX)
 SIMD_PRODUCT_KERNEL(X)
 #endif
 #undef X

@@ -9,7 +9,7 @@
 #define PASTE(a, b) PASTE_(a, b)
 #define F64 PASTE(SIMD_OTHER(floats), f64)
 
-#if defined(__AMX_BF16__)
+#if defined(SIMD_AMX)
 #define F32 SIMD(floats)
 #else
 #define F32 SIMD_OTHER(floats)
