@@ -22,6 +22,7 @@
 #include "backends/simd/kernels/mask.h"
 #include "backends/simd/kernels/small.h"
 #include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/transpose.h"
 
 #include <math.h>
 
@@ -240,25 +241,16 @@ SIMD_INLINE void softmax_rows(float *s, int64_t ld, const keys_of *seen, int row
     }
 }
 
-/* Columns of x from `rows` <= 4 rows of k: four at a time, which is one load and one store of four
- * numbers each. */
-static void turn_rows(const float *b, int64_t ldb, int64_t rows, int64_t k, float *restrict x,
-                      int64_t ldx)
+/* x [k, ldx] from b [n, ldb], transposed */
+static void turn(const float *b, int64_t ldb, int64_t n, int64_t k, float *x, int64_t ldx)
 {
-    typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
-    int64_t i = 0;
-    for (; rows == 4 && i + 4 <= k; i += 4, x += 4 * ldx) {
-        const float *p = b + i;
-        four r0 = *(const four *)p, r1 = *(const four *)(p + ldb),
-             r2 = *(const four *)(p + 2 * ldb), r3 = *(const four *)(p + 3 * ldb);
-        *(four *)x = (four){r0[0], r1[0], r2[0], r3[0]};
-        *(four *)(x + ldx) = (four){r0[1], r1[1], r2[1], r3[1]};
-        *(four *)(x + 2 * ldx) = (four){r0[2], r1[2], r2[2], r3[2]};
-        *(four *)(x + 3 * ldx) = (four){r0[3], r1[3], r2[3], r3[3]};
-    }
-    for (; i < k; i++, x += ldx)
-        for (int64_t j = 0; j < rows; j++)
-            x[j] = b[j * ldb + i];
+    int64_t rows = n / SIMD_STEP * SIMD_STEP, columns = k / SIMD_STEP * SIMD_STEP;
+    for (int64_t j = 0; j < rows; j += SIMD_STEP)
+        for (int64_t i = 0; i < columns; i += SIMD_STEP)
+            simd_transpose_square(b + j * ldb + i, ldb, x + i * ldx + j, ldx);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = j < rows ? columns : 0; i < k; i++)
+            x[i * ldx + j] = b[j * ldb + i];
 }
 
 /* c = alpha a b', small: through a transposed copy of b, whose columns are made up to whole vectors
@@ -268,8 +260,7 @@ static void small_by_transpose(int64_t m, int64_t n, int64_t k, float alpha, con
 {
     float turned[SIMD_SMALL * SIMD_SMALL];
     int64_t columns = (n + SIMD_SMALL_COLUMNS - 1) / SIMD_SMALL_COLUMNS * SIMD_SMALL_COLUMNS;
-    for (int64_t j = 0; j < n; j += 4)
-        turn_rows(b + j * ldb, ldb, n - j < 4 ? n - j : 4, k, turned + j, columns);
+    turn(b, ldb, n, k, turned, columns);
     for (int64_t i = 0; i < k; i++)
         fill(turned, i * columns + n, (i + 1) * columns, 0);
     simd_small_product(&(simd_small){.m = m,
