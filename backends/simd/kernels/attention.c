@@ -133,16 +133,26 @@ static void drop_row(const simd_attention *a, const uint16_t *number, float *x, 
         x[j] = (int32_t)number[j] < keep ? x[j] * scale : 0.0f;
 }
 
+enum {
+    TOGETHER = SIMD_LANES == 16 ? 4 : 2, /* rows of a softmax: one alone would wait for its sums */
+    LANES = 16,
+};
+
 static void fill(float *s, int64_t from, int64_t to, float value)
 {
     for (int64_t j = from; j < to; j++)
         s[j] = value;
 }
 
-enum {
-    TOGETHER = SIMD_LANES == 16 ? 4 : 2, /* rows of a softmax: one alone would wait for its sums */
-    LANES = 16,
-};
+/* Zeros from s[n] to the end of the row's last whole vector.  A call of memset would take longer. */
+static void zero_tail(float *s, int64_t n)
+{
+    float *last = s + (whole_vectors(n) - LANES);
+    int32_t kept = (int32_t)(n - (last - s));
+#pragma omp simd
+    for (int32_t l = 0; l < LANES; l++)
+        last[l] = l < kept ? last[l] : 0;
+}
 
 /* The larger of two, or of all lanes.  A comparison drops NaN; the sum of exps does not. */
 SIMD_INLINE float larger(float x, float y)
@@ -262,7 +272,7 @@ static void small_by_transpose(int64_t m, int64_t n, int64_t k, float alpha, con
     int64_t columns = (n + SIMD_SMALL_COLUMNS - 1) / SIMD_SMALL_COLUMNS * SIMD_SMALL_COLUMNS;
     turn(b, ldb, n, k, turned, columns);
     for (int64_t i = 0; i < k; i++)
-        fill(turned, i * columns + n, (i + 1) * columns, 0);
+        zero_tail(turned + i * columns, n);
     simd_small_product(&(simd_small){.m = m,
                                      .n = columns,
                                      .k = k,
@@ -501,7 +511,7 @@ static void score_cotangents(const simd_attention *a, const tile *w)
     int64_t keys = w->keys.to - w->keys.from, columns = whole_vectors(keys);
     for (int64_t i = 0; i < w->rows; i++) {
         float *p = w->p + i * w->ld, *dp = w->more + i * w->ld;
-        fill(dp, keys, columns, 0);
+        zero_tail(dp, keys);
         if (a->mask.keep)
             backward_dropped_row(a, row_mask(a, w, i, w->rows), p, dp, columns);
         else
