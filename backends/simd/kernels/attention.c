@@ -144,7 +144,7 @@ static void fill(float *s, int64_t from, int64_t to, float value)
         s[j] = value;
 }
 
-/* Zeros from s[n] to the end of the row's last whole vector.  A call of memset would take longer. */
+/* Zeros from s[n] to the end of its vector, without a call of memset. */
 static void zero_tail(float *s, int64_t n)
 {
     float *last = s + (whole_vectors(n) - LANES);
