@@ -88,7 +88,7 @@ static void build_step(const wgi_cached *c, wg_graph *g, token_inputs *in, int64
 {
     *in = inputs_of(g, rows, c->limits.target, c->limits.source);
     wg_transformer m = wg_transformer_begin(g, c->context->model->config, WG_MODE_INFERENCE);
-    const wgi_step step = {
+    const wgi_decode_step step = {
         .tokens = tokens_of(in),
         .to = in->to,
         .source_slots = in->source_slots,

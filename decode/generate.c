@@ -62,7 +62,7 @@ static wg_status make(void *generator, const wgi_plan_key *key, wg_plan **plan, 
              *lengths = wg_input(g, "lengths", WG_I32, WG_SHAPE(rows)),
              *to = wg_input(g, "to", WG_I32, WG_SHAPE(rows)), *logits = NULL;
     wg_transformer m = wg_transformer_begin(g, &self->own.config, WG_MODE_INFERENCE);
-    const wgi_step step = {
+    const wgi_decode_step step = {
         .tokens = {ids, positions, slots, lengths}, .to = to, .slots = self->slots};
     wg_value *states = wgi_stepwise_decode(&m, &step, self->width);
     if (key->n[DRAWS])

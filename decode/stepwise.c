@@ -96,7 +96,7 @@ void wgi_stepwise_keep_memory(const wg_transformer *m, wg_value *memory, wg_valu
 
 /* ---- the decoder ----------------------------------------------------------------------------- */
 
-static wg_value *self_sublayer(const wg_transformer *m, wg_value *x, const wgi_step *s)
+static wg_value *self_sublayer(const wg_transformer *m, wg_value *x, const wgi_decode_step *s)
 {
     const wg_multi_head_options self = self_attention(m, &s->tokens);
     wg_scope_push(m->graph, "self_attn");
@@ -108,7 +108,7 @@ static wg_value *self_sublayer(const wg_transformer *m, wg_value *x, const wgi_s
     return x;
 }
 
-static wg_value *cross_sublayer(const wg_transformer *m, wg_value *x, const wgi_step *s)
+static wg_value *cross_sublayer(const wg_transformer *m, wg_value *x, const wgi_decode_step *s)
 {
     wg_multi_head_options cross = wgi_transformer_cross(m, s->source_lengths);
     cross.slots = s->source_slots;
@@ -121,7 +121,7 @@ static wg_value *cross_sublayer(const wg_transformer *m, wg_value *x, const wgi_
     return x;
 }
 
-static wg_value *decoder_layer(const wg_transformer *m, wg_value *x, const wgi_step *s)
+static wg_value *decoder_layer(const wg_transformer *m, wg_value *x, const wgi_decode_step *s)
 {
     wg_value *y = wgi_transformer_before(m, "norm1", x);
     y = self_sublayer(m, y, s);
@@ -139,7 +139,7 @@ static wg_value *decoder_layer(const wg_transformer *m, wg_value *x, const wgi_s
     return wgi_transformer_after(m, last, x, y);
 }
 
-wg_value *wgi_stepwise_decode(const wg_transformer *m, const wgi_step *s, int64_t longest)
+wg_value *wgi_stepwise_decode(const wg_transformer *m, const wgi_decode_step *s, int64_t longest)
 {
     wg_scope_push(m->graph, "decoder");
     wg_value *x = embed(m, m->target_embedding, &s->tokens, longest);

@@ -24,16 +24,16 @@ void wgi_stepwise_keep_memory(const wg_transformer *m, wg_value *memory, wg_valu
 
 /* The last tokens of R hypotheses: each puts its own keys and values into the pools of
  * self-attention first. */
-typedef struct wgi_step {
+typedef struct wgi_decode_step {
     wgi_tokens tokens;
     wg_value *to; /* [R] slots of the tokens themselves, which are among tokens.slots */
     wg_value *source_slots,
         *source_lengths; /* [R, S], [R] of the source sentence; not without an encoder       */
     int64_t slots,
         memory_slots; /* places in the pools                                              */
-} wgi_step;
+} wgi_decode_step;
 
 /* states [R, 1, d] */
-wg_value *wgi_stepwise_decode(const wg_transformer *m, const wgi_step *s, int64_t longest);
+wg_value *wgi_stepwise_decode(const wg_transformer *m, const wgi_decode_step *s, int64_t longest);
 
 #endif

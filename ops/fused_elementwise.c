@@ -16,7 +16,7 @@ static const char *text_of(const wg_node *n)
 
 /* ---- shape rule ------------------------------------------------------------------------------ */
 
-static bool is_bool(const wgi_step *s)
+static bool is_bool(const wgi_element_step *s)
 {
     return strchr(wgi_step_dtypes(s->op), ':')[1] == 'b';
 }
@@ -41,7 +41,7 @@ static bool take_operands(wg_node *n, wg_dtype *dtype, wg_shape *shape)
 }
 
 /* Operand k of step i exists, and has the dtype that the step's op wants. */
-static bool check_term(wg_node *n, const wgi_step *step, int i, int k)
+static bool check_term(wg_node *n, const wgi_element_step *step, int i, int k)
 {
     const wgi_term *t = &step[i].in[k];
     bool want_bool = wgi_step_dtypes(step[i].op)[k] == 'b';
@@ -55,7 +55,7 @@ static bool check_term(wg_node *n, const wgi_step *step, int i, int k)
 }
 
 /* Its operands fit together; *own is their shape. */
-static bool check_step(wg_node *n, const wgi_step *step, int i, wg_shape *own)
+static bool check_step(wg_node *n, const wgi_element_step *step, int i, wg_shape *own)
 {
     own[i] = (wg_shape){0};
     for (int k = 0; k < step[i].n_in; k++) {
@@ -82,7 +82,7 @@ static bool check_result(wg_node *n, int i, const wg_shape *own, const wg_shape 
 
 static bool infer_steps(wg_node *n)
 {
-    wgi_step step[WGI_STEPS];
+    wgi_element_step step[WGI_STEPS];
     wg_shape own[WGI_STEPS], shape;
     wg_dtype dtype;
     int count = wgi_steps_read(text_of(n), step), results = 0;
@@ -133,14 +133,14 @@ static wg_origin origin_of(const wg_node *n, int i)
 
 static void expand_steps(wg_node *n, wg_value **y)
 {
-    wgi_step step[WGI_STEPS];
+    wgi_element_step step[WGI_STEPS];
     wg_value *made[WGI_STEPS];
     wg_dtype dtype = WG_F32;
     int count = wgi_steps_read(text_of(n), step);
     for (int k = 0; k < n->n_in; k++)
         dtype = n->in[k]->dtype == WG_BOOL ? dtype : n->in[k]->dtype;
     for (int i = 0; i < count; i++) {
-        const wgi_step *s = &step[i];
+        const wgi_element_step *s = &step[i];
         wg_value *in[3] = {NULL, NULL, NULL};
         for (int k = 0; k < s->n_in; k++)
             in[k] = s->in[k].kind == WGI_TERM_OPERAND ? n->in[s->in[k].index]
@@ -160,7 +160,7 @@ static void expand_steps(wg_node *n, wg_value **y)
 
 static double flops_of_steps(const wg_node *n)
 {
-    wgi_step step[WGI_STEPS];
+    wgi_element_step step[WGI_STEPS];
     return (double)wg_value_count(n->out[0]) * wgi_steps_read(text_of(n), step);
 }
 

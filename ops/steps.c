@@ -153,7 +153,7 @@ static bool read_number(const char **at, double *x)
     return whole && whole + after < 18;
 }
 
-static bool read_op(const char **at, wgi_step *s)
+static bool read_op(const char **at, wgi_element_step *s)
 {
     size_t length = strcspn(*at, "[(");
     for (int i = 0; i < WG_COUNT(ops) && !s->op; i++)
@@ -173,7 +173,7 @@ static bool read_op(const char **at, wgi_step *s)
 }
 
 /* One of the steps before step n, by its name. */
-static bool read_earlier(const char **at, const wgi_step *step, int n, wgi_term *t)
+static bool read_earlier(const char **at, const wgi_element_step *step, int n, wgi_term *t)
 {
     bool is_result = **at == 'y';
     int index, seen = 0;
@@ -186,7 +186,7 @@ static bool read_earlier(const char **at, const wgi_step *step, int n, wgi_term 
     return false;
 }
 
-static bool read_term(const char **at, const wgi_step *step, int n, wgi_term *t)
+static bool read_term(const char **at, const wgi_element_step *step, int n, wgi_term *t)
 {
     *t = (wgi_term){.kind = WGI_TERM_OPERAND};
     if (**at == 'x')
@@ -198,11 +198,11 @@ static bool read_term(const char **at, const wgi_step *step, int n, wgi_term *t)
 }
 
 /* Step n. */
-static bool read_step(const char **at, wgi_step *step, int n)
+static bool read_step(const char **at, wgi_element_step *step, int n)
 {
-    wgi_step *s = &step[n];
+    wgi_element_step *s = &step[n];
     int results = 0, index;
-    *s = (wgi_step){.result = -1};
+    *s = (wgi_element_step){.result = -1};
     for (int i = 0; i < n; i++)
         results += step[i].result >= 0;
     bool is_result = **at == 'y';
@@ -220,7 +220,7 @@ static bool read_step(const char **at, wgi_step *step, int n)
     return read_char(at, ')');
 }
 
-int wgi_steps_read(const char *text, wgi_step step[WGI_STEPS])
+int wgi_steps_read(const char *text, wgi_element_step step[WGI_STEPS])
 {
     int n = 0;
     while (text && *text && n < WGI_STEPS) {
@@ -278,7 +278,7 @@ static void put_number(writer *w, double x)
 }
 
 /* t or y and its number among those. */
-static void put_name(writer *w, const wgi_step *step, int n)
+static void put_name(writer *w, const wgi_element_step *step, int n)
 {
     int before = 0;
     for (int i = 0; i < n; i++)
@@ -289,9 +289,9 @@ static void put_name(writer *w, const wgi_step *step, int n)
         put(w, "t%d", before);
 }
 
-static void put_step(writer *w, const wgi_step *step, int n)
+static void put_step(writer *w, const wgi_element_step *step, int n)
 {
-    const wgi_step *s = &step[n];
+    const wgi_element_step *s = &step[n];
     put_name(w, step, n);
     put(w, "=%s", s->op->name);
     for (int k = 0; k < attrs_in_text(s->op); k++)
@@ -310,7 +310,7 @@ static void put_step(writer *w, const wgi_step *step, int n)
     put(w, ")");
 }
 
-bool wgi_steps_write(const wgi_step *step, int n, char *text, size_t size)
+bool wgi_steps_write(const wgi_element_step *step, int n, char *text, size_t size)
 {
     writer w = {text, size, 0};
     for (int i = 0; i < n; i++) {

@@ -26,7 +26,7 @@ typedef struct wgi_term {
     double number; /* the number itself */
 } wgi_term;
 
-typedef struct wgi_step {
+typedef struct wgi_element_step {
     const wg_op *op;
     union {
         double align;
@@ -35,7 +35,7 @@ typedef struct wgi_step {
     wgi_term in[3];
     int n_in;
     int result; /* the node's result that it is; -1: none */
-} wgi_step;
+} wgi_element_step;
 
 /* Dtypes of the op's operands and result, as "ff:b": f the float dtype of the node, b WG_BOOL.
  * NULL if it cannot be a step. */
@@ -44,8 +44,8 @@ const char *wgi_step_dtypes(const wg_op *op);
 bool wgi_step_is_cheap(const wg_op *op);
 
 /* Reads the text; the number of steps, or -1 if it is none of the above. */
-int wgi_steps_read(const char *text, wgi_step step[WGI_STEPS]);
+int wgi_steps_read(const char *text, wgi_element_step step[WGI_STEPS]);
 /* Writes n steps; false if the text is too long. */
-bool wgi_steps_write(const wgi_step *step, int n, char *text, size_t size);
+bool wgi_steps_write(const wgi_element_step *step, int n, char *text, size_t size);
 
 #endif

@@ -73,7 +73,7 @@ static inline wg_plan *plan_of(model *m, bool fuse)
 /* Of a fused_elementwise, too. */
 static inline int steps_with(const wg_plan *p, const wg_op *op)
 {
-    wgi_step step[WGI_STEPS];
+    wgi_element_step step[WGI_STEPS];
     int found = 0;
     for (size_t i = 0; i < wg_plan_step_count(p); i++) {
         const wg_node *n = wg_plan_step_at(p, i).node;

@@ -35,7 +35,7 @@ typedef struct wgi_groups {
     uint32_t *last;  /* [values] by root: the last node that reads it, or WGI_NO_READER */
     bool *is_marked; /* [values] an output, assigned, or read outside of its group */
     bool *is_read;   /* [nodes] of expands: by others than groups that make them superfluous */
-    wgi_step step[WGI_STEPS];
+    wgi_element_step step[WGI_STEPS];
     wg_graph *to;
     wg_value **map;
 } wgi_groups;

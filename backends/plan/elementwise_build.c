@@ -33,10 +33,10 @@ static bool write_steps(wgi_groups *s, const wgi_group *x, char *text, size_t si
 {
     for (int i = 0; i < x->n; i++) {
         const wg_node *n = wgi_node_at(s, x->member[i]);
-        wgi_step *to = &s->step[i];
-        *to = (wgi_step){.op = n->op,
-                         .n_in = n->n_in,
-                         .result = wgi_index_of(x->result, x->n_results, n->out[0]->id)};
+        wgi_element_step *to = &s->step[i];
+        *to = (wgi_element_step){.op = n->op,
+                                 .n_in = n->n_in,
+                                 .result = wgi_index_of(x->result, x->n_results, n->out[0]->id)};
         if (n->op->attrs_size)
             memcpy(to->attrs.bytes, n->attrs, n->op->attrs_size);
         for (int k = 0; k < n->n_in; k++)

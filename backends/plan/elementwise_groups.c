@@ -36,7 +36,7 @@ static bool is_candidate(const wg_node *n)
 {
     const char *dtypes = wgi_step_dtypes(n->op);
     if (!dtypes || n->n_out != 1 || n->n_in != (int)strcspn(dtypes, ":") ||
-        !wg_value_count(n->out[0]) || n->op->attrs_size > sizeof((wgi_step *)0)->attrs)
+        !wg_value_count(n->out[0]) || n->op->attrs_size > sizeof((wgi_element_step *)0)->attrs)
         return false;
     wg_dtype dtype = WG_BOOL;
     for (int k = 0; k <= n->n_in; k++) {

@@ -22,15 +22,15 @@ typedef struct wgi_step_value {
     bool kept;  /* an output or assigned: stays to the end                                      */
 } wgi_step_value;
 
-typedef struct wgi_step {
+typedef struct wgi_program_step {
     size_t first_in, end_in;   /* in[..]: the values that it reads, none twice */
     size_t first_out, end_out; /* out[..]: those that it makes                 */
     size_t scratch;            /* bytes                                        */
     double cost;               /* wgi_step_cost of its node                    */
-} wgi_step;
+} wgi_program_step;
 
 typedef struct wgi_steps {
-    wgi_step *step;
+    wgi_program_step *step;
     wgi_step_value *value; /* by id */
     size_t n_steps, n_values;
     uint32_t *work; /* which work of the program each step is */

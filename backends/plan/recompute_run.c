@@ -99,7 +99,7 @@ static uint32_t next_use(const run *r, uint32_t v)
     if (has_use(r, v))
         return at < x->end_use ? r->s->use[at] : end;
     for (int looked = 0; at-- > x->first_use && looked < LOOKED_AT; looked++) {
-        const wgi_step *reader = &r->s->step[r->s->use[at]];
+        const wgi_program_step *reader = &r->s->step[r->s->use[at]];
         for (size_t o = reader->first_out; o < reader->end_out; o++) {
             uint32_t y = r->s->out[o];
             if (r->of[y].missing && r->of[y].next < r->s->value[y].end_use &&
@@ -123,7 +123,7 @@ static double cost_of(run *r, uint32_t v)
     r->walks++;
     r->walk[n++] = v;
     while (n && counted < MOST_ANCESTORS) {
-        const wgi_step *step = &s->step[s->value[r->walk[--n]].step];
+        const wgi_program_step *step = &s->step[s->value[r->walk[--n]].step];
         for (size_t i = step->first_in; i < step->end_in && n < MOST_ANCESTORS; i++) {
             uint32_t x = s->in[i];
             if (r->of[x].here || r->of[x].seen == r->walks)
@@ -228,7 +228,7 @@ static void update(run *r, uint32_t v)
     settle(r, v);
     while (r->n_changes) {
         change c = r->change[--r->n_changes];
-        const wgi_step *step = &r->s->step[r->s->value[c.value].step];
+        const wgi_program_step *step = &r->s->step[r->s->value[c.value].step];
         for (size_t i = step->first_in; i < step->end_in; i++) {
             uint32_t x = r->s->in[i];
             r->of[x].heirs += c.missing ? 1 : UINT32_MAX;
@@ -304,7 +304,7 @@ static bool emit(run *r, const frame *f)
 }
 
 /* Bytes of operands that die at the step and over which results are written. */
-static size_t reused(run *r, const wgi_step *step)
+static size_t reused(run *r, const wgi_program_step *step)
 {
     size_t bytes = 0;
     r->walks++;
@@ -321,7 +321,7 @@ static size_t reused(run *r, const wgi_step *step)
 }
 
 /* The results are in memory from now on: their operands may no longer be wanted. */
-static size_t begin_results(run *r, const wgi_step *step, size_t *twice)
+static size_t begin_results(run *r, const wgi_program_step *step, size_t *twice)
 {
     size_t bytes = step->scratch;
     for (size_t o = step->first_out; o < step->end_out; o++) {
@@ -335,7 +335,7 @@ static size_t begin_results(run *r, const wgi_step *step, size_t *twice)
     return bytes;
 }
 
-static void end_step(run *r, const wgi_step *step)
+static void end_step(run *r, const wgi_program_step *step)
 {
     for (size_t i = step->first_in; i < step->end_in; i++) {
         r->of[r->s->in[i]].holds--;
@@ -351,7 +351,7 @@ static void end_step(run *r, const wgi_step *step)
 
 static bool execute(run *r, const frame *f)
 {
-    const wgi_step *step = &r->s->step[f->step];
+    const wgi_program_step *step = &r->s->step[f->step];
     size_t twice = 0;
     if (!f->again) {
         for (size_t i = step->first_in; i < step->end_in; i++)
@@ -372,7 +372,7 @@ static bool wait_for(run *r, uint32_t step, bool again)
 {
     if (!WGI_RESERVE(r->frame, r->frame_room, r->n_frames + 1))
         return !(r->no_memory = true);
-    const wgi_step *s = &r->s->step[step];
+    const wgi_program_step *s = &r->s->step[step];
     for (size_t i = s->first_in; i < s->end_in; i++)
         r->of[r->s->in[i]].holds++;
     r->frame[r->n_frames++] = (frame){step, again, s->first_in};
@@ -384,7 +384,7 @@ static bool run_step(run *r, uint32_t i)
     bool ok = wait_for(r, i, false);
     while (ok && r->n_frames) {
         frame *f = &r->frame[r->n_frames - 1];
-        const wgi_step *step = &r->s->step[f->step];
+        const wgi_program_step *step = &r->s->step[f->step];
         while (f->next_in < step->end_in && r->of[r->s->in[f->next_in]].here)
             f->next_in++;
         if (f->next_in < step->end_in)

@@ -87,7 +87,7 @@ static size_t draw_again(const wgi_steps *s, const wgi_sequence *q, uint64_t *ra
     size_t at = wgi_splitmix64(random) % (q->n + 1);
     for (size_t i = 0; i < q->n; i++) {
         size_t k = (at + i) % q->n;
-        const wgi_step *step = &s->step[q->step[k]];
+        const wgi_program_step *step = &s->step[q->step[k]];
         if (q->again[k] && step->first_out < step->end_out)
             return s->out[step->first_out];
     }
@@ -171,7 +171,7 @@ static wgi_outcome improve(walk *w, size_t n_moves, wgi_sequence *out)
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
 /* Bytes that a step needs at least: what it reads and makes, less what may lie over each other. */
-static size_t need_of(const wgi_steps *s, const wgi_step *step)
+static size_t need_of(const wgi_steps *s, const wgi_program_step *step)
 {
     size_t bytes = step->scratch, shared = 0;
     for (size_t i = step->first_in; i < step->end_in; i++)
@@ -204,7 +204,7 @@ static size_t peak_of(const wgi_steps *s)
 {
     size_t live = 0, peak = 0;
     for (size_t i = 0; i < s->n_steps; i++) {
-        const wgi_step *step = &s->step[i];
+        const wgi_program_step *step = &s->step[i];
         for (size_t o = step->first_out; o < step->end_out; o++)
             live += s->value[s->out[o]].bytes;
         peak = live + step->scratch > peak ? live + step->scratch : peak;

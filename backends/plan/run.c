@@ -171,7 +171,7 @@ static int infinities_given(const wg_node *n)
     }
     if (n->op != &wg_op_fused_elementwise)
         return given;
-    wgi_step step[WGI_STEPS];
+    wgi_element_step step[WGI_STEPS];
     int steps = wgi_steps_read(((const wg_fused_elementwise_attrs *)n->attrs)->steps, step);
     for (int i = 0; i < steps; i++)
         for (int k = 0; k < step[i].n_in; k++)

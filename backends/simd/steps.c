@@ -35,7 +35,7 @@ static const struct {
 };
 
 /* The function of a step, whose arguments may be swapped; false if there is none. */
-static bool set_function(const wgi_step *from, simd_step *to, bool *swapped)
+static bool set_function(const wgi_element_step *from, simd_step *to, bool *swapped)
 {
     simd_elementwise e = {.f = SIMD_COPY};
     *swapped = false;
@@ -59,7 +59,7 @@ static bool set_function(const wgi_step *from, simd_step *to, bool *swapped)
 typedef struct compiler {
     simd_program *p;
     const wg_node *node;
-    wgi_step step[WGI_STEPS];
+    wgi_element_step step[WGI_STEPS];
     int last[WGI_STEPS]; /* the last step that reads the step's value; itself: none */
     int out[WGI_STEPS];  /* its place */
     bool taken[SIMD_STEP_VALUES];
@@ -97,7 +97,7 @@ static int place_of_value(compiler *c)
 /* Where step i reads and writes.  A value may take the place of one that the step reads last. */
 static bool set_places(compiler *c, int i, bool swapped)
 {
-    const wgi_step *from = &c->step[i];
+    const wgi_element_step *from = &c->step[i];
     simd_step *to = &c->p->step[i];
     to->n_in = from->n_in;
     for (int k = 0; k < from->n_in; k++) {

@@ -160,7 +160,8 @@ static void make_chain(wgi_steps *s, uint32_t n)
     s->first_over = calloc(count + 1, sizeof *s->first_over);
     uint32_t at = 0, used = 0;
     for (uint32_t i = 0; i < count; i++) {
-        s->step[i] = (wgi_step){.first_in = at, .first_out = i, .end_out = i + 1, .cost = 1};
+        s->step[i] =
+            (wgi_program_step){.first_in = at, .first_out = i, .end_out = i + 1, .cost = 1};
         if (i > 0)
             s->in[at++] = i - 1;
         if (i >= n && count - 1 - i != i - 1)
@@ -192,7 +193,7 @@ static size_t replay(const wgi_steps *s, const wgi_sequence *q)
     for (size_t v = 0; v < n; v++)
         made[v] = -1;
     for (size_t i = 0; i < q->n; i++) {
-        const wgi_step *step = &s->step[q->step[i]];
+        const wgi_program_step *step = &s->step[q->step[i]];
         for (size_t k = step->first_in; k < step->end_in; k++) {
             assert_true(made[s->in[k]] >= 0);
             last[made[s->in[k]]] = (int64_t)i;

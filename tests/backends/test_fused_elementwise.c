@@ -203,7 +203,7 @@ static wg_plan *plan_of_maze(const maze *m, int threads, bool no_fuse)
 
 static int fused_steps(const wg_plan *p, int *nodes)
 {
-    wgi_step step[WGI_STEPS];
+    wgi_element_step step[WGI_STEPS];
     int steps = 0;
     for (size_t i = 0; i < wg_plan_step_count(p); i++) {
         const wg_node *n = wg_plan_step_at(p, i).node;
@@ -293,7 +293,7 @@ static void steps_are_read_as_they_are_written(void **state)
         "y0=tanh(x99999999999999999999)",
         "z0=tanh(x0)",
     };
-    wgi_step step[WGI_STEPS];
+    wgi_element_step step[WGI_STEPS];
     char text[WGI_STEPS_TEXT];
     for (int i = 0; i < WG_COUNT(good); i++) {
         int n = wgi_steps_read(good[i], step);
@@ -318,7 +318,7 @@ static void numbers_keep_their_bits(void **state)
     (void)state;
     uint32_t r = 3;
     char text[WGI_STEPS_TEXT];
-    wgi_step step[WGI_STEPS];
+    wgi_element_step step[WGI_STEPS];
     for (int i = 0; i < 20000; i++) {
         uint64_t bits = (uint64_t)next(&r, 1 << 24) << 40 ^ (uint64_t)next(&r, 1 << 24) << 20 ^
                         next(&r, 1 << 24);
@@ -327,7 +327,7 @@ static void numbers_keep_their_bits(void **state)
                                 : 0;
         if (i % 4 > 1)
             memcpy(&x, &bits, sizeof x);
-        step[0] = (wgi_step){
+        step[0] = (wgi_element_step){
             .op = &wg_op_add, .n_in = 2, .in = {{WGI_TERM_OPERAND, 0, 0}, {WGI_TERM_NUMBER, 0, x}}};
         assert_true(wgi_steps_write(step, 1, text, sizeof text));
         assert_int_equal(wgi_steps_read(text, step), 1);
