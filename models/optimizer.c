@@ -79,16 +79,21 @@ static bool check_moments(const char *at, wg_graph *g, const char *name, const c
 
 /* ---- parts of an update ---------------------------------------------------------------------- */
 
+/* A scalar has one. */
+static int64_t rows_in(const wg_value *p)
+{
+    return p->shape.rank ? p->shape.dim[0] : 1;
+}
+
 /* Rows of a parameter that this process updates: all of them without a part. */
 static wg_rows rows_of(const wg_update_part *part, size_t i, const wg_value *p)
 {
-    const int64_t all = p->shape.rank ? p->shape.dim[0] : 1;
-    return part ? part->rows[i] : (wg_rows){0, all};
+    return part ? part->rows[i] : (wg_rows){0, rows_in(p)};
 }
 
 static bool is_whole(wg_rows rows, const wg_value *p)
 {
-    return !p->shape.rank || rows.count == p->shape.dim[0];
+    return rows.count == rows_in(p);
 }
 
 /* Those rows of x, which is a parameter or like one. */
@@ -112,7 +117,7 @@ static bool check_part(const char *at, wg_graph *g, const char *name, wg_value *
                        size_t n, const wg_update_part *part)
 {
     for (size_t i = 0; part && i < n; i++) {
-        const int64_t all = params[i] && params[i]->shape.rank ? params[i]->shape.dim[0] : 1;
+        const int64_t all = params[i] ? rows_in(params[i]) : 0;
         const wg_rows r = part->rows[i];
         if (params[i] && (r.first < 0 || r.count < 0 || r.first > all - r.count))
             return wg_graph_fail(g, WG_EINVAL, at, name,

@@ -236,11 +236,12 @@ static wg_status exchange_moments(wg_trainer *t, bool to_ranks, void *scratch, s
             find_moment(t, i, k, scratch, &all, &own);
             if (to_ranks)
                 wg_ranks_broadcast(t->options.ranks, all, s->bytes[i], 0);
-            if (own && to_ranks)
+            const size_t part = own ? cut[rank + 1] - cut[rank] : 0;
+            if (part && to_ranks)
                 /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): there is scratch */
-                memcpy(own->data, all + cut[rank], bytes_of(own));
-            else if (own)
-                memcpy(all + cut[rank], own->data, bytes_of(own));
+                memcpy(own->data, all + cut[rank], part);
+            else if (part)
+                memcpy(all + cut[rank], own->data, part);
             if (!to_ranks)
                 status = wg_ranks_share(t->options.ranks, (void *[]){all}, &s->bytes[i], 1, cut,
                                         &t->error);
