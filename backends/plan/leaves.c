@@ -5,21 +5,21 @@
 bool wgi_pass_leaves(wgi_planner *p)
 {
     wgi_layout *l = &p->layout;
-    size_t total = 0;
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
         const wg_value *v = wg_graph_value(p->g, i);
         if (!wgi_is_outer(v->node))
             continue;
+        if (!wgi_add_bytes(&l->leaf_bytes, wg_value_bytes(v)))
+            return wgi_planner_fail(
+                p, WG_ENOMEM,
+                "memory of parameters, states and inputs: expected at most %zu bytes, got more",
+                WGI_MOST_BYTES);
         wgi_storage s = {.kind = WG_STORAGE_TENSOR, .bytes = wgi_round_up(wg_value_bytes(v))};
         if (!wgi_is_stored(v->node)) {
             s.kind = WG_STORAGE_INPUT;
-            s.offset = total;
-            if (s.bytes > SIZE_MAX / 2 - total)
-                return wgi_planner_fail(p, WG_ENOMEM, "the inputs need more than %zu bytes", total);
-            total += s.bytes;
+            s.offset = l->input_bytes;
+            l->input_bytes += s.bytes;
         }
-        l->input_bytes = total;
-        l->leaf_bytes += s.bytes;
         l->storage_of[i] = (int64_t)l->n_storages;
         l->storage[l->n_storages++] = s;
     }

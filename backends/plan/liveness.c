@@ -118,7 +118,6 @@ static void place_result(lifetimes *w, int64_t i, int j)
         p->layout.storage[s].exclusive = w->exclusive[c];
     }
     p->layout.storage_of[c] = s;
-    p->layout.value_bytes += wgi_round_up(wg_value_bytes(n->out[j]));
 }
 
 /* ---- statistics ------------------------------------------------------------------------------ */
@@ -185,13 +184,27 @@ static void place_results(lifetimes *w)
         for (int j = 0; j < k->node->n_out; j++)
             place_result(w, i, j);
         k->scratch = WG_NONE;
-        if (k->kernel.scratch) {
+        if (k->kernel.scratch)
             k->scratch = new_storage(p, k->kernel.scratch, i, i);
-            p->layout.value_bytes += wgi_round_up(k->kernel.scratch);
-        }
     }
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++)
         p->layout.storage_of[i] = p->layout.storage_of[p->root[i]];
+}
+
+/* Results and scratch, if none of them shared memory.  False if they are so many bytes that a sum of
+ * some of them, or of offsets, could overflow. */
+static bool count_bytes(wgi_planner *p)
+{
+    size_t total = 0;
+    bool ok = true;
+    for (size_t i = 0; i < p->program.n_work; i++) {
+        const wgi_work *k = &p->program.work[i];
+        for (int j = 0; j < k->node->n_out; j++)
+            ok = ok && wgi_add_bytes(&total, wg_value_bytes(k->node->out[j]));
+        ok = ok && wgi_add_bytes(&total, k->kernel.scratch);
+    }
+    p->layout.value_bytes = total;
+    return ok;
 }
 
 /* First the storages in the workspace, then the exclusive ones, in sequence. */
@@ -212,6 +225,10 @@ static bool set_offsets(wgi_layout *l)
 bool wgi_pass_memory(wgi_planner *p)
 {
     size_t values = wg_graph_value_count(p->g);
+    if (!count_bytes(p))
+        return wgi_planner_fail(p, WG_ENOMEM,
+                                "memory of results: expected at most %zu bytes, got more",
+                                WGI_MOST_BYTES);
     lifetimes w = {.p = p,
                    .last = malloc((values + 1) * sizeof(int64_t)),
                    .becomes = malloc((values + 1) * sizeof(int64_t)),

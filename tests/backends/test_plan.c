@@ -203,6 +203,33 @@ static void empty_results_cost_nothing(void **state)
     wg_graph_free(g);
 }
 
+/* Four tensors of 2^62 bytes are 2^64 bytes, which size_t has no room for. */
+static void sums_of_bytes_do_not_wrap(void **state)
+{
+    (void)state;
+    const wg_shape huge = WG_SHAPE(INT64_C(1) << 60);
+    static const size_t memory[] = {0, 1000};
+    for (int leaves = 0; leaves < 2; leaves++)
+        for (int k = 0; k < WG_COUNT(memory); k++) {
+            wg_graph *g = wg_graph_new();
+            wg_plan *p;
+            wg_value *a = leaves ? wg_parameter(g, "a", WG_F32, huge, wg_zeros())
+                                 : wg_iota(g, WG_F32, huge, 0, 0, 1);
+            wg_output(leaves ? wg_input(g, "b", WG_F32, huge) : wg_exp(a), "b");
+            wg_output(leaves ? wg_input(g, "c", WG_F32, huge) : wg_sin(a), "c");
+            wg_output(leaves ? wg_input(g, "d", WG_F32, huge) : wg_cos(a), "d");
+            wg_output(a, "a");
+            const wg_plan_options o = {.memory = memory[k]};
+            assert_int_equal(wg_plan_create(&p, g, &o), WG_ENOMEM);
+            assert_null(p);
+            check_that(strstr(wg_graph_message(g), leaves
+                                                       ? "memory of parameters, states and inputs"
+                                                       : "memory of results"),
+                       "%s", wg_graph_message(g));
+            wg_graph_free(g);
+        }
+}
+
 static void inputs_can_be_bound_to_the_callers_memory(void **state)
 {
     (void)state;
@@ -541,6 +568,7 @@ int main(void)
         cmocka_unit_test(views_share_memory_and_run_nothing),
         cmocka_unit_test(empty_and_scalar_tensors_are_planned),
         cmocka_unit_test(empty_results_cost_nothing),
+        cmocka_unit_test(sums_of_bytes_do_not_wrap),
         cmocka_unit_test(inputs_can_be_bound_to_the_callers_memory),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(an_op_without_a_kernel_names_the_node),
