@@ -69,6 +69,9 @@ wg_status wgi_sums_check(wgi_header *h, const char *path, uint64_t *digest, wg_e
 /* The digest of the file's checksums, which is another one if a tensor or an entry is another one;
  * 0 if it has none. */
 uint64_t wgi_safetensors_digest(const wg_safetensors *file);
+/* Whether wgi_safetensors_write would take them: no file is touched. */
+wg_status wgi_safetensors_check(const char *path, const wg_tensor *tensors, size_t n_tensors,
+                                const wg_file_note *notes, size_t n_notes, wg_error *error);
 /* wg_safetensors_write; *digest is that of the new file. */
 wg_status wgi_safetensors_write(const char *path, const wg_tensor *tensors, size_t n_tensors,
                                 const wg_file_note *notes, size_t n_notes, uint64_t *digest,

@@ -225,6 +225,7 @@ typedef struct content {
     wgi_sums sums;       /* the entry of checksums */
     wgi_file_writer *to; /* NULL: only count the header's bytes */
     uint64_t counted;    /* bytes of the file up to here */
+    uint64_t length;     /* of the header, with its padding */
     uint64_t sums_at;    /* where its text begins */
 } content;
 
@@ -297,19 +298,15 @@ static void put_header(content *c)
     put(c, "}", 1);
 }
 
-/* The header is padded with spaces, so that the data begin at a multiple of 8.  The checksums come
- * last, in the place that the header keeps for them: they are computed while the data are
- * written. */
+/* The checksums come last, in the place that the header keeps for them: they are computed while the
+ * data are written. */
 static void write_content(wgi_file_writer *w, void *context)
 {
     content *c = context;
-    put_header(c);
-    uint64_t data_at = (c->counted + 7) / 8 * 8, length = data_at - LENGTH;
-    size_t padding = (size_t)(data_at - c->counted);
-    wgi_file_put(w, &length, LENGTH);
+    wgi_file_put(w, &c->length, LENGTH);
     c->to = w;
     put_header(c);
-    wgi_file_put(w, "       ", padding);
+    wgi_file_put(w, "       ", (size_t)(LENGTH + c->length - c->counted));
     wgi_sums_begin(&c->sums);
     for (size_t i = 0; i < c->n_tensors; i++)
         wgi_file_put(w, c->tensors[i].data,
@@ -337,6 +334,17 @@ static wg_status check_names(const char **names, size_t n, const char *path, wg_
             return wgi_error_file(error, WG_EINVAL, path, "name %s: expected once, got twice",
                                   names[i]);
     return WG_OK;
+}
+
+/* The limits of a reader (header.c). */
+static wg_status check_counts(const content *c, const char *path, wg_error *error)
+{
+    const size_t n_notes = c->n_notes + 1; /* and the checksums */
+    if (c->n_tensors <= WG_MAX_FILE_TENSORS && n_notes <= WG_MAX_FILE_TENSORS)
+        return WG_OK;
+    return wgi_error_file(error, WG_EUNSUPPORTED, path,
+                          "expected at most %d tensors and as many notes, got %zu and %zu",
+                          WG_MAX_FILE_TENSORS, c->n_tensors, n_notes);
 }
 
 static wg_status check_content(const content *c, const char *path, wg_error *error)
@@ -373,17 +381,54 @@ static wg_status check_content(const content *c, const char *path, wg_error *err
     return status;
 }
 
+/* Counts the header, which is padded with spaces, so that the data begin at a multiple of 8. */
+static wg_status measure_header(content *c, const char *path, wg_error *error)
+{
+    put_header(c);
+    c->length = (c->counted + 7) / 8 * 8 - LENGTH;
+    return c->length <= WG_MAX_FILE_HEADER
+               ? WG_OK
+               : wgi_error_file(error, WG_EUNSUPPORTED, path,
+                                "expected a header of at most %d bytes, got %" PRIu64,
+                                WG_MAX_FILE_HEADER, c->length);
+}
+
+/* Everything but the file; the caller frees c->sums if the status is WG_OK. */
+static wg_status prepare(content *c, const char *path, wg_error *error)
+{
+    wg_status status = check_counts(c, path, error);
+    if (status == WG_OK)
+        status = check_content(c, path, error);
+    if (status != WG_OK)
+        return status;
+    if (!wgi_sums_make(&c->sums, c->tensors, c->n_tensors, c->notes, c->n_notes))
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
+    status = measure_header(c, path, error);
+    if (status != WG_OK)
+        wgi_sums_free(&c->sums);
+    return status;
+}
+
+wg_status wgi_safetensors_check(const char *path, const wg_tensor *tensors, size_t n_tensors,
+                                const wg_file_note *notes, size_t n_notes, wg_error *error)
+{
+    wgi_error_clear(error);
+    content c = {.tensors = tensors, .notes = notes, .n_tensors = n_tensors, .n_notes = n_notes};
+    wg_status status = prepare(&c, path, error);
+    if (status == WG_OK)
+        wgi_sums_free(&c.sums);
+    return status;
+}
+
 wg_status wgi_safetensors_write(const char *path, const wg_tensor *tensors, size_t n_tensors,
                                 const wg_file_note *notes, size_t n_notes, uint64_t *digest,
                                 wg_error *error)
 {
     wgi_error_clear(error);
     content c = {.tensors = tensors, .notes = notes, .n_tensors = n_tensors, .n_notes = n_notes};
-    wg_status status = check_content(&c, path, error);
+    wg_status status = prepare(&c, path, error);
     if (status != WG_OK)
         return status;
-    if (!wgi_sums_make(&c.sums, tensors, n_tensors, notes, n_notes))
-        return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
     status = wgi_file_replace(path, write_content, &c, error);
     *digest = wgi_sums_digest(c.sums.text);
     wgi_sums_free(&c.sums);

@@ -518,15 +518,27 @@ static void note_sizes(wg_trainer *t)
                         t->options.folder);
 }
 
+/* What a checkpoint could not hold is refused now, not after hours of training. */
+static wg_status check_checkpoint(wg_trainer *t)
+{
+    wg_checkpoint_options files = t->task.files;
+    wg_status status = wgi_shards_make_whole(t);
+    files.moments = t->shards.whole;
+    if (status == WG_OK)
+        status = wgi_checkpoint_check(t->options.folder, t->store, &files, &t->error);
+    wgi_shards_free_whole(&t->shards);
+    return status;
+}
+
 /* The model can be trained, so the folder may change: removes an old run that is to be overwritten,
  * or goes on with it, and saves what the task has. */
 static wg_status start_folder(wg_trainer *t)
 {
     const char *folder = t->options.folder;
-    wg_status status = WG_OK;
     if (!folder)
         return WG_OK;
-    if (t->options.overwrite)
+    wg_status status = check_checkpoint(t);
+    if (status == WG_OK && t->options.overwrite)
         status = wg_checkpoint_clear(folder, &t->task.files, &t->error);
     if (status == WG_OK && t->resumes)
         status = resume(t);

@@ -103,12 +103,16 @@ static wg_status fingerprint(const char *path, uint64_t *hash, wg_error *error)
     return status;
 }
 
+static size_t notes_of(const struct group *g, const wg_checkpoint_options *o)
+{
+    return g->kind == WGI_FILE_OPTIMIZER ? 0 : o->n_notes;
+}
+
 static wg_status write_group(const struct group *g, const wg_tensor *list, size_t n,
                              const wg_checkpoint_options *o, const char *path, uint64_t *digest,
                              wg_error *error)
 {
-    size_t n_notes = g->kind == WGI_FILE_OPTIMIZER ? 0 : o->n_notes;
-    return wgi_safetensors_write(path, list, n, o->notes, n_notes, digest, error);
+    return wgi_safetensors_write(path, list, n, o->notes, notes_of(g, o), digest, error);
 }
 
 wg_status wg_checkpoint_write_model(const wg_store *store, const wg_checkpoint_options *options,
@@ -167,6 +171,23 @@ static wg_status check_numbers(const char *folder, const wg_store *store, const 
                          " is not saved, since not all of its numbers are finite; "
                          "the checkpoints are unchanged:\n",
                          p->update);
+    return status;
+}
+
+wg_status wgi_checkpoint_check(const char *folder, const wg_store *store,
+                               const wg_checkpoint_options *o, wg_error *error)
+{
+    wg_status status = WG_OK;
+    for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++) {
+        size_t n;
+        wg_tensor *list = collect(store, o, &groups[i], &n);
+        char *path = wg_folder_path(folder, "%s", groups[i].name);
+        status = list && path ? wgi_safetensors_check(path, list, n, o->notes,
+                                                      notes_of(&groups[i], o), error)
+                              : no_memory(folder, "save", error);
+        free(list);
+        free(path);
+    }
     return status;
 }
 

@@ -39,6 +39,10 @@ wg_status wgi_checkpoint_check_place(const char *folder, wg_error *error);
 /* Makes folder/name, which may have several parts, but not the folder: one that was renamed or
  * removed meanwhile is not made anew (folder.c). */
 wg_status wgi_folder_make_in(const char *folder, const char *name, wg_error *error);
+/* Whether files could hold the store's tensors, so that wgi_checkpoint_save would write them; their
+ * numbers are not looked at. */
+wg_status wgi_checkpoint_check(const char *folder, const wg_store *store,
+                               const wg_checkpoint_options *options, wg_error *error);
 /* wg_checkpoint_save in a folder that is there (checkpoint.c). */
 wg_status wgi_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p,
                               const wg_checkpoint_options *options, wg_checkpoint_reason reason,

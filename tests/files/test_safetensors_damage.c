@@ -114,6 +114,61 @@ static void wrong_tensors_are_not_written(void **state)
     assert_non_null(strstr(error.text, "open for writing: No such file"));
 }
 
+/* Tensors or notes "0", "1", ..; the file has another note, of checksums. */
+static wg_status write_many(size_t n_tensors, size_t n_notes)
+{
+    wg_tensor *list = malloc((n_tensors + 1) * sizeof *list);
+    wg_file_note *notes = malloc((n_notes + 1) * sizeof *notes);
+    const size_t most = n_tensors > n_notes ? n_tensors : n_notes;
+    char(*names)[8] = malloc((most + 1) * sizeof *names);
+    assert_true(list && notes && names);
+    for (size_t i = 0; i < most; i++)
+        snprintf(names[i], sizeof names[i], "%zu", i % 1000000);
+    for (size_t i = 0; i < n_tensors; i++)
+        list[i] = (wg_tensor){names[i], WG_U8, {1, {0}}, NULL};
+    for (size_t i = 0; i < n_notes; i++)
+        notes[i] = (wg_file_note){names[i], ""};
+    wg_status status = wg_safetensors_write(path, list, n_tensors, notes, n_notes, &error);
+    free(list);
+    free(notes);
+    free(names);
+    return status;
+}
+
+static wg_status write_long(size_t bytes)
+{
+    char *text = malloc(bytes + 1);
+    assert_non_null(text);
+    memset(text, 'x', bytes);
+    text[bytes] = '\0';
+    const wg_file_note note = {"k", text};
+    wg_status status = wg_safetensors_write(path, NULL, 0, &note, 1, &error);
+    free(text);
+    return status;
+}
+
+/* The writer has the limits of the reader, and what was there stays. */
+static void what_could_not_be_opened_is_not_written(void **state)
+{
+    (void)state;
+    /* {"__metadata__":{"k":"..","wengert-xxh64":"0123456789abcdef"}} */
+    enum { MOST = 65536, HEADER = 100000000, OTHERS = 60 };
+    assert_int_equal(write_many(MOST, 0), WG_OK);
+    assert_int_equal(open_status(), WG_OK);
+    assert_int_equal(write_many(MOST + 1, 0), WG_EUNSUPPORTED);
+    assert_non_null(strstr(error.text, "expected at most 65536 tensors and as many notes, got "
+                                       "65537 and 1"));
+    assert_int_equal(open_status(), WG_OK);
+    assert_int_equal(write_many(0, MOST - 1), WG_OK);
+    assert_int_equal(open_status(), WG_OK);
+    assert_int_equal(write_many(0, MOST), WG_EUNSUPPORTED);
+    assert_int_equal(write_long(HEADER - OTHERS), WG_OK);
+    assert_int_equal(open_status(), WG_OK);
+    assert_int_equal(write_long(HEADER - OTHERS + 1), WG_EUNSUPPORTED);
+    assert_non_null(strstr(error.text, "expected a header of at most 100000000 bytes, got "));
+    assert_int_equal(open_status(), WG_OK);
+}
+
 /* Each call of the writer fails, once or from then on, or writes short: the file is the old one or
  * the new one, and the status tells whether it surely is the new one. */
 static void a_failed_write_leaves_a_whole_file(void **state)
@@ -226,6 +281,7 @@ int main(void)
         cmocka_unit_test(checksums_are_not_among_the_notes),
         cmocka_unit_test(the_order_of_tensors_and_notes_does_not_matter),
         cmocka_unit_test(wrong_tensors_are_not_written),
+        cmocka_unit_test(what_could_not_be_opened_is_not_written),
         cmocka_unit_test(a_failed_write_leaves_a_whole_file),
         cmocka_unit_test(a_file_is_the_same_with_a_thread_without_and_with_a_late_one),
         cmocka_unit_test(a_failed_allocation_is_a_status),

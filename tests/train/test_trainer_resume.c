@@ -276,6 +276,32 @@ static void a_run_with_states_goes_on_as_if_it_had_not_stopped(void **state)
     wg_trainer_free(a);
 }
 
+enum { SCALARS = 32768 }; /* with two moments of each, and the number of updates */
+
+static wg_value *many_scalars(void *context, const wg_model_step *step)
+{
+    static wg_value *list[SCALARS];
+    char name[20];
+    for (int i = 0; i < SCALARS; i++) {
+        snprintf(name, sizeof name, "scalar%d", i);
+        list[i] = wg_parameter(step->graph, name, WG_F32, WG_SCALAR, wg_zeros());
+    }
+    wg_value *squares = wg_square(wg_stack(list, SCALARS, 0));
+    return wg_add(classifier(context, step), wg_sum(squares, WG_ALL_AXES, WG_DROP));
+}
+
+/* A file holds 65536 tensors: found out before a first update, not when the run is resumed. */
+static void a_model_of_too_many_tensors_to_save_is_refused_at_once(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.model = many_scalars;
+    o.folder = path_of("many");
+    refused(&o, WG_EUNSUPPORTED,
+            "many/optimizer.safetensors: expected at most 65536 tensors and as many notes, got ");
+    clear("many");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_folder_that_is_gone_is_not_made_anew),
         cmocka_unit_test(the_file_of_averages_is_a_model),
         cmocka_unit_test(a_run_with_states_goes_on_as_if_it_had_not_stopped),
+        cmocka_unit_test(a_model_of_too_many_tensors_to_save_is_refused_at_once),
     };
     return cmocka_run_group_tests(tests, make_data, remove_folder);
 }

@@ -83,7 +83,8 @@ WG_API const wg_file_note *wg_safetensors_note_at(const wg_safetensors *file, si
 
 /** Writes the tensors (name, dtype, shape, data; order is kept, bytes are copied from data) and the
  * metadata entries `notes`.  WG_EINVAL: a name or key is missing, repeated, reserved or not UTF-8;
- * WG_ESHAPE: an invalid dtype or shape; WG_EIO: the file cannot be written. */
+ * WG_ESHAPE: an invalid dtype or shape; WG_EUNSUPPORTED: more tensors or entries, or a larger
+ * header, than wg_safetensors_open takes; WG_EIO: the file cannot be written. */
 WG_API WG_MUST_USE wg_status wg_safetensors_write(const char *path, const wg_tensor *tensors,
                                                   size_t n_tensors, const wg_file_note *notes,
                                                   size_t n_notes, wg_error *error);
