@@ -98,21 +98,10 @@ static bool unescape(char *text, size_t *size)
     return n > 0;
 }
 
-/* One line, at number n of the table. */
-static wg_status parse_token(wgi_token_table *t, wgi_slice line, const char *path, wg_error *error)
+static wg_status add_token(wgi_token_table *t, wgi_slice text, const char *path, wg_error *error)
 {
-    char text[4096];
-    size_t n = line.size, number = t->n;
-    if (n > sizeof text)
-        return wgi_error_file(error, WG_EDATA, path,
-                              "line %zu: expected at most %zu bytes, got %zu", number + 2,
-                              sizeof text, n);
-    memcpy(text, line.text, n);
-    if (!wgi_text_clean(text, n) || !unescape(text, &n))
-        return wgi_error_file(
-            error, WG_EDATA, path,
-            "line %zu: expected a token in UTF-8 with escapes \\\\ \\s \\t \\n \\r", number + 2);
-    int64_t at = wgi_tokens_add(t, (wgi_slice){text, n});
+    const size_t number = t->n;
+    int64_t at = wgi_tokens_add(t, text);
     if (at < 0)
         return wgi_error_file(error, WG_ENOMEM, path, "no memory for %zu tokens", number + 1);
     if ((size_t)at < number)
@@ -120,6 +109,24 @@ static wg_status parse_token(wgi_token_table *t, wgi_slice line, const char *pat
                               "line %zu: expected a new token, got that of line %zu", number + 2,
                               (size_t)at + 2);
     return WG_OK;
+}
+
+/* One line, at number n of the table. */
+static wg_status parse_token(wgi_token_table *t, wgi_slice line, const char *path, wg_error *error)
+{
+    size_t n = line.size;
+    char *text = malloc(n + 1);
+    if (!text)
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory for a token of %zu bytes", n);
+    memcpy(text, line.text, n);
+    wg_status status = wgi_text_clean(text, n) && unescape(text, &n)
+                           ? add_token(t, (wgi_slice){text, n}, path, error)
+                           : wgi_error_file(error, WG_EDATA, path,
+                                            "line %zu: expected a token in UTF-8 with escapes "
+                                            "\\\\ \\s \\t \\n \\r",
+                                            t->n + 2);
+    free(text);
+    return status;
 }
 
 /* Checks that special tokens are in the table and distinct; those that are absent become -1. */

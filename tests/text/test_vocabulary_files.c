@@ -210,12 +210,34 @@ static void malformed_files(void **state)
         check_that(strstr(error.text, cases[i].expected) && strstr(error.text, path), "%zu: %s", i,
                    error.text);
     }
-    char long_line[6000];
-    memset(long_line, 'a', sizeof long_line);
-    memcpy(long_line, HEADING, sizeof HEADING - 1);
-    const char *path = write_bytes("malformed", long_line, sizeof long_line);
-    assert_int_equal(wg_vocabulary_open(&v, path, &error), WG_EDATA);
-    check_that(strstr(error.text, "line 2: expected at most"), "%s", error.text);
+}
+
+/* What training saves can be opened, as a word of base64, or one that takes more bytes with its
+ * escapes. */
+static void tokens_may_have_any_length(void **state)
+{
+    (void)state;
+    static const char letters[] = {'a', '\\'};
+    static const size_t sizes[] = {2048, 2049, 4096, 4097, 70000};
+    char *line = malloc(sizes[WG_COUNT(sizes) - 1] + 8);
+    assert_non_null(line);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < WG_COUNT(sizes); k++) {
+            const size_t n = sizes[k];
+            wg_vocabulary *v, *w;
+            memset(line, letters[i], n);
+            strcpy(line + n, " b c\n");
+            v = make_of(&(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 100}, line);
+            const char *path = path_of("long");
+            assert_int_equal(wg_vocabulary_save(v, path, &error), WG_OK);
+            wg_status status = wg_vocabulary_open(&w, path, &error);
+            check_that(status == WG_OK, "a word of %zu bytes: %s", n, error.text);
+            assert_true(equal(v, w));
+            assert_int_equal(wg_vocabulary_size(w), 7);
+            wg_vocabulary_free(v);
+            wg_vocabulary_free(w);
+        }
+    free(line);
 }
 
 /* Bytes that are no protocol-buffers message, or one without the pieces of a SentencePiece
@@ -327,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_file_to_read),
         cmocka_unit_test(special_tokens_may_have_any_ids),
         cmocka_unit_test(malformed_files),
+        cmocka_unit_test(tokens_may_have_any_length),
         cmocka_unit_test(messages_without_pieces),
         cmocka_unit_test(every_byte_changed),
         cmocka_unit_test(files_that_cannot_be_read),
