@@ -135,7 +135,7 @@ static bool add_initializer(ox_import *m, const ox_tensor_proto *t)
     item->tensor = tensor;
     item->proto = t;
     item->type = wgi_ox_type(t->data_type);
-    item->is_initializer = !m->scope->parent && *name && strlen(name) <= 400;
+    item->is_initializer = !m->scope->parent && wgi_ox_is_leaf_name(name);
     /* numbers as ops compute with them: bytes and the like are held in another dtype */
     if (item->type->computed != item->type->held)
         wgi_ox_value(m, item);
@@ -214,8 +214,7 @@ static bool keep_results(ox_node *n)
         item->type = settle(n, (int)i);
         item->value =
             n->op && n->op->flags & OX_WRAP ? wgi_ox_wrap(n->result[i], item->type) : n->result[i];
-        if (item->value && !item->value->name && !(item->value->node->op->flags & WG_OP_LEAF))
-            wg_name(item->value, "%s", strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
+        wgi_ox_label(item->value, name);
     }
     return true;
 }

@@ -76,5 +76,10 @@ ox_item *wgi_ox_lookup(const ox_import *m, const char *name);
 ox_item *wgi_ox_declare(ox_import *m, const char *name);
 /* The value of an item: a tensor becomes a parameter or a constant at its first use. */
 wg_value *wgi_ox_value(ox_import *m, ox_item *item);
+/* Whether a leaf may have that name. */
+bool wgi_ox_is_leaf_name(const char *name);
+/* What lies behind the last slash becomes the label of a computed value that has none, if it can be
+ * one; v may be NULL. */
+void wgi_ox_label(wg_value *v, const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 /* Operands and attributes of a node, and errors that name it. */
 #include "graph/error.h"
 #include "graph/element.h"
+#include "graph/names.h"
 #include "onnx/import.h"
 
 #include <stdarg.h>
@@ -238,6 +239,19 @@ void wgi_ox_set(ox_node *n, int i, wg_value *v)
 {
     if (i < OX_MAX_RESULTS)
         n->result[i] = v;
+}
+
+bool wgi_ox_is_leaf_name(const char *name)
+{
+    return *name && strlen(name) <= WGI_LEAF_NAME_BYTES;
+}
+
+void wgi_ox_label(wg_value *v, const char *name)
+{
+    const char *slash = strrchr(name, '/'), *part = slash ? slash + 1 : name;
+    const bool computed = v && !v->name && !(v->node->op->flags & WG_OP_LEAF);
+    if (computed && *part && strlen(part) <= WGI_NAME_BYTES)
+        wg_name(v, "%s", part);
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */

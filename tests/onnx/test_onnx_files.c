@@ -2,6 +2,7 @@
  * that were made to do harm, each of which is a message with the file, the place and the field. */
 #include "tests/test.h"
 
+#include "graph/names.h"
 #include "tests/onnx/models.h"
 #include "wengert.h"
 #include "wengert/ops/table.h"
@@ -324,6 +325,34 @@ static void nodes_are_in_order_and_names_differ(void **state)
     refused_model(&m, WG_EDATA, "(Add, opset 17)", "operand 1 is missing");
 }
 
+/* Names of values are legal that no label can have: nothing behind a slash, or 600 bytes. */
+static void values_may_have_any_name(void **state)
+{
+    (void)state;
+    char longest[WGI_NAME_BYTES + 1], longer[601];
+    memset(longest, 'v', sizeof longest - 1);
+    memset(longer, 'v', sizeof longer - 1);
+    longest[sizeof longest - 1] = longer[sizeof longer - 1] = '\0';
+    const struct {
+        const char *name, *label;
+    } cases[] = {{"scope/h/", NULL}, {"/", NULL}, {longer, NULL}, {longest, longest}, {"a/b", "a/b"}};
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        made m;
+        wg_graph *g;
+        begin(&m);
+        made_node(&m, "Exp", "p", NULL, cases[i].name);
+        made_node(&m, "Sin", cases[i].name, NULL, "z");
+        made_output(&m, "z", WG_SHAPE(2, 3));
+        made_write(&m, path);
+        check_that(import(&g, NULL) == WG_OK, "a value called '%s': %s", cases[i].name, error.text);
+        const wg_value *v = wg_graph_output(g, 1)->node->in[0];
+        check_that(cases[i].label ? v->name && strcmp(v->name, cases[i].label) == 0 : !v->name,
+                   "'%s' is labelled '%s'", cases[i].name, v->name ? v->name : "");
+        wg_graph_free(g);
+        made_free(&m);
+    }
+}
+
 /* A shape that is made of 2^40 zeros. */
 static void little_cannot_ask_for_much(void **state)
 {
@@ -564,6 +593,7 @@ int main(void)
         cmocka_unit_test(unpacking_takes_no_more_than_a_few_times_the_size),
         cmocka_unit_test(sizes_agree_with_the_numbers),
         cmocka_unit_test(nodes_are_in_order_and_names_differ),
+        cmocka_unit_test(values_may_have_any_name),
         cmocka_unit_test(little_cannot_ask_for_much),
         cmocka_unit_test(subgraphs_are_not_deep),
         cmocka_unit_test(weights_lie_below_the_folder),
