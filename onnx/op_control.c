@@ -77,6 +77,8 @@ static ox_item *item_of(ox_node *n, wg_value *v, const ox_type *type)
 /* The results of a round, from out[skip] on: the next states, then what is collected. */
 static bool collect(rounds *r, ox_item **out)
 {
+    if (r->count == WGI_OX_ROUNDS)
+        return wgi_ox_refuse(r->n, "more than %d rounds of a loop", WGI_OX_ROUNDS);
     for (size_t i = 0; i < r->carried; i++)
         r->state[i] = out[i];
     for (size_t i = 0; i < r->collected; i++) {
@@ -86,7 +88,8 @@ static bool collect(rounds *r, ox_item **out)
         r->item[i * WGI_OX_ROUNDS + (size_t)r->count] = v;
         r->type[i] = out[r->carried + i]->type;
     }
-    return ++r->count < WGI_OX_ROUNDS || wgi_ox_refuse(r->n, "%d rounds of a loop", WGI_OX_ROUNDS);
+    r->count++;
+    return true;
 }
 
 /* Result carried + i is stacked along `axis`. */

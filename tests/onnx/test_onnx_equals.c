@@ -1,5 +1,6 @@
 /* Ops whose numbers few exporters ask for, against the same written in simpler ones. */
 #include "tests/onnx/equals.h"
+#include "tests/plans.h"
 
 typedef struct pair {
     const char *name;
@@ -72,10 +73,39 @@ static void tuples_outside_are_refused(void **state)
     }
 }
 
+/* x, and x added 10000 times, which is as often as there may be: 1 + 10000 = 10001. */
+static void loops_have_the_most_rounds_that_are_documented(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "(float[2] x) => (float[2] y) <int64[] n = {10000}, bool[] on = {1}>\n"
+        "{ y = Loop <body = (int64[] i, bool[] c, float[2] s) => (bool[] d, float[2] t)\n"
+        "                   { d = Identity (c) t = Add (s, x) }> (n, on, x) }",
+        "(float[2] x, float[10000,1] z) => (float[2] y)\n"
+        "{ y = Scan <num_scan_inputs = 1, body = (float[2] s, float[1] a) => (float[2] t)\n"
+        "                                        { b = Mul (a, x) t = Add (s, b) }> (x, z) }",
+    };
+    for (int i = 0; i < WG_COUNT(texts); i++) {
+        wg_graph *g = read_text("a long loop", 16, texts[i]);
+        wg_plan *p = plan_of(g, NULL);
+        for (size_t k = 0; k < wg_graph_node_count(g); k++) {
+            const wg_value *v = wg_graph_node(g, k)->out[0];
+            for (int64_t e = 0; v->node->op->flags & WG_OP_INPUT && e < wg_value_count(v); e++)
+                ((float *)wg_plan_data(p, v))[e] = 1;
+        }
+        assert_int_equal(wg_plan_run(p, 0), WG_OK);
+        const float *y = wg_plan_data(p, wg_graph_output(g, 0));
+        check_that(y[0] == 10001 && y[1] == 10001, "model %d: %g, %g", i, y[0], y[1]);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tuples_outside_are_refused),
+        cmocka_unit_test(loops_have_the_most_rounds_that_are_documented),
         cmocka_unit_test(numbers_are_those_of_simpler_ops),
         cmocka_unit_test(gradients_are_right),
     };
