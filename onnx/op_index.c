@@ -104,12 +104,25 @@ static int64_t product(const int64_t *dim, int64_t n)
     return p;
 }
 
+/* Whether x and the tuples have the same first axes. */
+static bool same_batch(ox_node *n, const wg_value *x, const wg_value *ids, int64_t batch)
+{
+    for (int64_t i = 0; i < batch; i++)
+        if (ids->shape.dim[i] != x->shape.dim[i]) {
+            wgi_ox_fail(n, WG_ESHAPE,
+                        "axis %lld of the tuples: expected %lld, as of data, got %lld",
+                        (long long)i, (long long)x->shape.dim[i], (long long)ids->shape.dim[i]);
+            return false;
+        }
+    return true;
+}
+
 /* The length k of the tuples that operand 1 has; 0 after an error. */
 static int64_t tuple_length(ox_node *n, const wg_value *x, const wg_value *ids, int64_t batch)
 {
     int64_t k = ids->shape.rank ? ids->shape.dim[ids->shape.rank - 1] : 0;
     if (k >= 1 && batch >= 0 && batch < ids->shape.rank && k <= x->shape.rank - batch)
-        return k;
+        return same_batch(n, x, ids, batch) ? k : 0;
     wgi_ox_fail(n, WG_ESHAPE, "tuples of %lld indices, with %lld axes of the batch, for rank %d",
                 (long long)k, (long long)batch, x->shape.rank);
     return 0;
