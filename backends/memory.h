@@ -13,8 +13,8 @@ static inline size_t wgi_round_up(size_t bytes)
     return (bytes + WG_ALIGN - 1) / WG_ALIGN * WG_ALIGN;
 }
 
-/* The most that the parts of a plan may add up to, so that sums of such sums do not wrap, and int64_t
- * has room for them. */
+/* The most that the parts of a plan may add up to, so that sums of such sums do not wrap, and
+ * int64_t has room for them. */
 #define WGI_MOST_BYTES (SIZE_MAX / 2)
 
 /* Adds them, rounded up, to a total; false, and nothing is added, if there would be more. */

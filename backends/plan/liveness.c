@@ -191,8 +191,8 @@ static void place_results(lifetimes *w)
         p->layout.storage_of[i] = p->layout.storage_of[p->root[i]];
 }
 
-/* Results and scratch, if none of them shared memory.  False if they are so many bytes that a sum of
- * some of them, or of offsets, could overflow. */
+/* Results and scratch, if none of them shared memory.  False if they are so many bytes that a sum
+ * of some of them, or of offsets, could overflow. */
 static bool count_bytes(wgi_planner *p)
 {
     size_t total = 0;
