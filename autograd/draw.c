@@ -49,7 +49,7 @@ wg_status wgi_draw_initial(wgi_point *p, uint64_t *random)
     const char *name = p->leaf->name ? p->leaf->name : "";
     double *x = p->data, spread = (a->scale != 0 ? fabs(a->scale) : 1) / 8;
     int64_t count = p->leaf->dtype == WG_F64 ? wg_value_count(p->leaf) : 0;
-    wg_status status = wgi_initial_values(x, wgi_splitmix64(random), name, p->leaf);
+    wg_status status = wgi_initial_values(x, wgi_splitmix64(random), name, p->leaf, 1);
     for (int64_t i = 0; a->init == WG_INIT_CONSTANT && i < count; i++)
         x[i] += uniform(random, -spread, spread);
     return status;

@@ -451,7 +451,7 @@ static void note_use(wgi_owned *t, wgi_role role)
                                                 memory_order_relaxed);
 }
 
-wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **out)
+wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, int threads, const wg_tensor **out)
 {
     wgi_role role = role_of(leaf->node);
     wgi_owned *t = find_owned(s, leaf->name);
@@ -464,7 +464,7 @@ wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **ou
     if (status == WG_OK)
         status = wg_store_add(s, leaf->name, leaf->dtype, &leaf->shape, out);
     if (status == WG_OK && fresh && role != WGI_ROLE_UNKNOWN)
-        status = wgi_initial_values((*out)->data, s->seed, (*out)->name, leaf);
+        status = wgi_initial_values((*out)->data, s->seed, (*out)->name, leaf, threads);
     if (status != WG_OK) {
         if (s->count > before)
             forget_last(s);

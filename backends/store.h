@@ -38,9 +38,10 @@ static inline size_t wgi_store_room(wg_dtype dtype, const wg_shape *shape)
  * have memory of their own.  false without memory, after which they all do. */
 bool wgi_store_reserve(wg_store *s, size_t bytes);
 
-/* The tensor of a parameter or state, added with its initial value if it is new.  Fails as
- * wg_store_add does, and with WG_EDATA if a file filled the store and lacks the tensor. */
-wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **out);
+/* The tensor of a parameter or state, added with its initial value if it is new, which so many
+ * threads draw.  Fails as wg_store_add does, and with WG_EDATA if a file filled the store and lacks
+ * the tensor. */
+wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, int threads, const wg_tensor **out);
 
 /* Copies the n tensors, of different names, into the store, which has none of its own; `source` is
  * the file that they come from.  `loose`: a state that a plan needs in another shape starts from

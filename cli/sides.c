@@ -2,6 +2,7 @@
 #include "backends/store.h"
 #include "cli/diff.h"
 #include "graph/element.h"
+#include "graph/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,13 @@ static bool is_stored(const wg_node *n)
 }
 
 /* Every parameter and state of g with its initial value. */
-static wg_status draw_leaves(wg_store *store, const wg_graph *g)
+static wg_status draw_leaves(wg_store *store, const wg_graph *g, int threads)
 {
     const wg_tensor *t;
     wg_status status = store ? WG_OK : WG_ENOMEM;
     for (size_t i = 0; i < wg_graph_node_count(g) && status == WG_OK; i++)
         if (is_stored(wg_graph_node(g, i)))
-            status = wgi_store_leaf(store, wg_graph_node(g, i)->out[0], &t);
+            status = wgi_store_leaf(store, wg_graph_node(g, i)->out[0], threads, &t);
     return status;
 }
 
@@ -28,7 +29,7 @@ static int make_numbers(side *s, const wg_graph *g, const diff_request *r)
 {
     wg_error error;
     s->numbers = wg_store_new(r->seed);
-    wg_status status = draw_leaves(s->numbers, g);
+    wg_status status = draw_leaves(s->numbers, g, wgi_threads(r->backends.threads));
     if (status != WG_OK)
         complain("the parameters: %s", wg_status_text(status));
     else if (r->kind == DIFF_WEIGHTS &&

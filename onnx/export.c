@@ -3,6 +3,7 @@
 #include "files/replace.h"
 #include "graph/error.h"
 #include "graph/marks.h"
+#include "graph/threads.h"
 #include "onnx/limits.h"
 #include "onnx/lower.h"
 #include "ops/initial.h"
@@ -183,7 +184,7 @@ static wg_status write_numbers(ox_export *e, const wg_store *store, const wg_val
         return status;
     if (!t) {
         void *room = wgi_ox_room(e, wg_value_bytes(v) + 1);
-        if (!room || wgi_initial_values(room, 0, v->name, v) != WG_OK)
+        if (!room || wgi_initial_values(room, 0, v->name, v, wgi_threads(0)) != WG_OK)
             e->failed = true;
         data = room;
     }

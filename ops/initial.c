@@ -133,7 +133,8 @@ static wg_status fill_orthogonal(void *data, const wg_value *leaf, const wgi_ran
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-wg_status wgi_initial_values(void *data, uint64_t seed, const char *name, const wg_value *leaf)
+wg_status wgi_initial_values(void *data, uint64_t seed, const char *name, const wg_value *leaf,
+                             int threads)
 {
     const wg_leaf_attrs *a = leaf->node->attrs;
     const wgi_random r = {seed, 0, wgi_hash_text(name), WGI_RANDOM_INIT};
@@ -148,7 +149,7 @@ wg_status wgi_initial_values(void *data, uint64_t seed, const char *name, const 
     if (a->init == WG_INIT_ORTHOGONAL)
         return fill_orthogonal(data, leaf, &r, a->scale);
     const distribution d = distribution_of(&leaf->shape, a);
-#pragma omp parallel for schedule(static) if (count >= 1 << 16)
+#pragma omp parallel for schedule(static) num_threads(threads) if (count >= 1 << 16)
     for (int64_t i = 0; i < count; i += 4) {
         double x[4];
         d.draw(&r, (uint64_t)i / 4, x);

@@ -5,7 +5,8 @@
 #include "wengert/graph/graph.h"
 
 /* Fills data, which is zeros, as the wg_init of `leaf` asks, a parameter or a state: a function of
- * the seed and the name, the same at any number of threads.  WG_ENOMEM. */
-wg_status wgi_initial_values(void *data, uint64_t seed, const char *name, const wg_value *leaf);
+ * the seed and the name, the same on any number of threads.  WG_ENOMEM. */
+wg_status wgi_initial_values(void *data, uint64_t seed, const char *name, const wg_value *leaf,
+                             int threads);
 
 #endif

@@ -4,7 +4,8 @@
 #
 # A room is a folder, inner ones included; a public header belongs to the room whose name its path has.  The table below
 # says which rooms each may include; it is in the order of the floors, so that no arrow can lead upwards.  It fails on an
-# include that the table does not allow, on a public header that includes a private one, and on a circle of headers.  (Calls
+# include that the table does not allow, on a public header that includes a private one, on a circle of headers, and on a
+# parallel region without num_threads, which would take as many threads as OpenMP likes, whatever `threads` is.  (Calls
 # between source files: tests/calls.awk.)
 BEGIN {
     allow("graph")
@@ -75,6 +76,14 @@ FNR == 1 { room = room_of(FILENAME); from = name_of(FILENAME); files++; public =
     if (public && target !~ /^wengert\//) complain(FILENAME ": a public header includes the private \"" target "\"")
     arrow[room, to]++
     if (from ~ /\.h$/) out[from] = out[from] " " target
+}
+
+/#pragma omp parallel|_Pragma\("omp parallel/ { team = " " }
+team != "" {
+    team = team $0
+    if ($0 ~ /\\$/) next # goes on in the next line
+    if (team !~ /num_threads\(/) complain(FILENAME ":" FNR ": expected num_threads(...)")
+    team = ""
 }
 
 # Depth first; a file met again on the way down closes a circle.

@@ -1,6 +1,7 @@
 #include "graph/grow.h"
 #include "wengert/translate/translator.h"
 #include "graph/error.h"
+#include "graph/threads.h"
 #include "translate/opened.h"
 #include "translate/translator.h"
 
@@ -10,7 +11,7 @@
 struct wg_translator {
     wgi_opened_model model;
     wg_search *search;
-    int threads;
+    int threads;       /* that encode lines */
     size_t max_tokens; /* of a line, without the end of sentence; SIZE_MAX: no limit */
     wg_error error;    /* of the last call */
 };
@@ -61,7 +62,7 @@ wg_status wg_translator_open(wg_translator **out, const char *folder,
     wg_translator *t = calloc(1, sizeof *t);
     if (!t)
         return wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
-    t->threads = o->threads;
+    t->threads = wgi_threads(o->threads);
     wg_status status =
         wgi_open_model(&t->model, WG_TYPE_TRANSFORMER, folder, o->settings, o->weights, error);
     t->max_tokens = max_tokens(&t->model.settings, o->max_tokens);
@@ -166,7 +167,7 @@ static wg_status encode_lines(wg_translator *t, token_lines *out, int side,
     if (!out->ids || !out->length || !out->cut)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     wg_status first = WG_OK;
-#pragma omp parallel for schedule(static) if (n > 64)
+#pragma omp parallel for schedule(static) num_threads(t->threads) if (n > 64)
     for (size_t i = 0; i < n; i++) {
         wg_status status = encode_line(t, out, side, i, lines[i], blank_is_nothing);
         if (status != WG_OK) {

@@ -14,7 +14,7 @@ static bool find_tensor(wgi_planner *p, const wg_value *v, wgi_storage *s)
     if (!v->name) /* a file may leave it out */
         return wgi_planner_fail(p, WG_EINVAL, "%s %s has no name, by which the store would know it",
                                 v->node->op->name, wg_value_text(v, name, sizeof name));
-    wg_status status = wgi_store_leaf(p->store, v, &t);
+    wg_status status = wgi_store_leaf(p->store, v, p->options.threads, &t);
     const wg_tensor *old = t ? t : wg_store_find(p->store, v->name);
     char have[160], want[160];
     if (!t && status != WG_ENOMEM && old)
