@@ -49,7 +49,7 @@ static wg_status score(double value[WG_METRICS], const wgi_validator *v, const b
     for (size_t i = 0; i < n; i++)
         references[i] = wg_corpus_text(c, i, 1);
     if (asked[WG_METRIC_BLEU]) {
-        wg_bleu b;
+        wg_bleu b = {.score = 0};
         status = wg_bleu_compute(&b, (const char *const *)texts, references, n,
                                  &(wg_bleu_options){.tokenizer = v->settings->bleu_tokenizer});
         value[WG_METRIC_BLEU] = b.score;
