@@ -1,5 +1,6 @@
 /* How a run begins: options, folder, data, the first plan, a checkpoint. */
 #include "train/trainer.h"
+#include "backends/store.h"
 #include "files/read.h"
 #include "graph/error.h"
 #include "train/checkpoint_files.h"
@@ -501,8 +502,7 @@ static void note_sizes(wg_trainer *t)
     int64_t parameters = 0;
     const wg_tensor *tensor;
     for (size_t i = 0; (tensor = wg_store_at(t->store, i)); i++)
-        if (!strstr(tensor->name, WG_STATES_OF_OPTIMIZER) &&
-            !strstr(tensor->name, WG_STATES_OF_AVERAGE))
+        if (wgi_store_role(t->store, i) == WGI_ROLE_PARAMETER)
             parameters += wg_shape_count(&tensor->shape);
     if (t->task.note)
         t->task.note(t->task.context, t, parameters);

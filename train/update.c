@@ -6,6 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+/* A number of updates that may be more than there can be: then 2^53, which doubles can count to. */
+static int64_t updates_of(double updates)
+{
+    return updates < 0x1p53 ? (int64_t)updates : INT64_C(1) << 53;
+}
+
 /* Cosine and linear schedules end with the run unless they say otherwise. */
 static double rate_of(const wg_trainer *t, int64_t update)
 {
@@ -15,8 +21,8 @@ static double rate_of(const wg_trainer *t, int64_t update)
         double per_epoch = (double)wgi_trainer_groups(t);
         double per_update =
             t->progress.update ? (double)t->progress.weight / (double)t->progress.update : 1;
-        s.updates = after.unit == 'e'   ? after.n * (int64_t)per_epoch
-                    : after.unit == 't' ? (int64_t)((double)after.n / per_update)
+        s.updates = after.unit == 'e'   ? updates_of((double)after.n * per_epoch)
+                    : after.unit == 't' ? updates_of((double)after.n / per_update)
                                         : after.n;
     }
     return wg_schedule_rate(&s, update);

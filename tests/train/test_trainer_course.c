@@ -1,5 +1,6 @@
 /* The course of a trainer's run: what it tells, when it ends, from which weights it starts; and
  * what it cannot do is refused in words. */
+#include "tests/stopper.h"
 #include "tests/train/classifier.h"
 
 /* ---- the course of a run --------------------------------------------------------------------- */
@@ -34,6 +35,55 @@ static void events_are_printed_as_lines(void **state)
     assert_int_equal(fclose(file), 0);
     assert_string_equal(text, "50 % of it\nsaved\n");
     free(text);
+}
+
+/* A parameter in a scope that is called like the optimizer's, sums of gradients, an average, and a
+ * state of the model. */
+static wg_value *with_an_optimizer(void *context, const wg_model_step *step)
+{
+    wg_graph *g = step->graph;
+    wg_scope_push(g, "my_optimizer");
+    wg_value *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(5), wg_ones());
+    wg_scope_pop(g);
+    wg_value *n = wg_state(g, "seen", WG_F32, WG_SHAPE(7), wg_zeros());
+    if (step->mode == WG_MODE_TRAINING)
+        wg_assign(n, wg_shift(n, 1));
+    return wg_add(classifier(context, step), wg_sum(wg_square(w), WG_ALL_AXES, WG_DROP));
+}
+
+static void parameters_are_counted_and_nothing_else(void **state)
+{
+    (void)state;
+    for (int limited = 0; limited < 2; limited++) {
+        heard h = {{0}, "", "", ""};
+        wg_trainer_options o = usual();
+        o.model = with_an_optimizer;
+        o.average = 0.1;
+        o.accumulate = 3;
+        o.memory = limited ? 1 << 30 : 0;
+        o.listener = (wg_listener){hear, &h};
+        wg_trainer_free(trainer_of(&o));
+        check_that(strstr(h.note, "; 108 parameters"), "%s", h.note); /* 10 * 7 + 3 * 11 + 5 */
+    }
+}
+
+static void an_end_beyond_all_numbers_is_far_away(void **state)
+{
+    (void)state;
+    static const char units[] = {'e', 'u', 't'};
+    for (int i = 0; i < WG_COUNT(units); i++) {
+        stopper s = {1, 0};
+        wg_trainer_options o = usual();
+        o.schedule = (wg_schedule){WG_SCHEDULE_LINEAR, .rate = 0.01};
+        o.after = (wg_amount){INT64_MAX / 4, units[i]};
+        o.listener = (wg_listener){stop_at, &s};
+        wg_trainer *t = trainer_of(&o);
+        run(t, &s.stop);
+        assert_int_equal(wg_trainer_updates(t), 1);
+        check_that(fabs(t->span.rate - 0.01) < 1e-12, "after %lld%c, the rate is %g",
+                   (long long)o.after.n, units[i], t->span.rate);
+        wg_trainer_free(t);
+    }
 }
 
 static void a_run_that_does_not_improve_ends(void **state)
@@ -417,6 +467,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_printed_as_lines),
+        cmocka_unit_test(parameters_are_counted_and_nothing_else),
+        cmocka_unit_test(an_end_beyond_all_numbers_is_far_away),
         cmocka_unit_test(a_run_that_does_not_improve_ends),
         cmocka_unit_test(a_run_starts_from_the_weights_of_another),
         cmocka_unit_test(what_cannot_be_is_refused_in_words),
