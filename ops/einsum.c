@@ -80,22 +80,30 @@ static const char *arrow_of(const char *text)
     return arrow ? arrow : text + strlen(text);
 }
 
-/* The labels of operand i. */
-static bool operand_labels(wg_node *n, int i, labels *out)
+/* The terms of operands that have not been read yet. */
+typedef struct terms_left {
+    const char *at, *end;
+} terms_left;
+
+static terms_left terms_of(const wg_node *n)
 {
     const wg_einsum_attrs *a = n->attrs;
-    const char *text = a->spec, *end = arrow_of(text), *comma;
-    for (int k = 0; k < i; k++)
-        text = (const char *)memchr(text, ',', (size_t)(end - text)) + 1;
-    comma = memchr(text, ',', (size_t)(end - text));
-    return parse_term(n, text, comma ? comma : end, n->in[i]->shape.rank, -1, out);
+    return (terms_left){a->spec, arrow_of(a->spec)};
 }
 
-/* Adds operand i's sizes and uses to the spec. */
-static bool note_operand(wg_node *n, int i, spec *s)
+/* The labels of operand i, whose term is the next one. */
+static bool next_labels(wg_node *n, int i, terms_left *t, labels *out)
+{
+    const char *text = t->at, *comma = memchr(text, ',', (size_t)(t->end - text));
+    t->at = comma ? comma + 1 : t->end;
+    return parse_term(n, text, comma ? comma : t->end, n->in[i]->shape.rank, -1, out);
+}
+
+/* Adds the sizes and uses of operand i, whose term is the next one, to the spec. */
+static bool note_operand(wg_node *n, int i, terms_left *t, spec *s)
 {
     labels l = {0};
-    if (!operand_labels(n, i, &l))
+    if (!next_labels(n, i, t, &l))
         return false;
     for (int k = 0; k < l.count; k++) {
         int label = l.of[k];
@@ -158,13 +166,14 @@ static bool parse(wg_node *n, spec *s)
     *s = (spec){.dots = 0};
     if (!a->spec)
         return wg_fail(n, WG_EINVAL, "no spec");
-    int terms = 1;
-    for (const char *c = a->spec; c < arrow_of(a->spec); c++)
-        terms += *c == ',';
-    if (terms != n->n_in)
-        return wg_fail(n, WG_EINVAL, "\"%s\" is for %d operands, not %d", a->spec, terms, n->n_in);
+    terms_left t = terms_of(n);
+    int count = 1;
+    for (const char *c = t.at; c < t.end; c++)
+        count += *c == ',';
+    if (count != n->n_in)
+        return wg_fail(n, WG_EINVAL, "\"%s\" is for %d operands, not %d", a->spec, count, n->n_in);
     for (int i = 0; i < n->n_in; i++)
-        if (!note_operand(n, i, s))
+        if (!note_operand(n, i, &t, s))
             return false;
     if (!note_result(n, a->spec, s))
         return false;
@@ -246,11 +255,12 @@ static void take_diagonal(term *t, int i, int k)
     t->x = wg_slice(wg_reshape(wg_permute(t->x, order), flat), -1, 0, WG_TO_END, size + 1);
 }
 
-/* Operand i, each label once, without the axes of size 1 that broadcast. */
-static term operand_term(wg_node *n, int i, const spec *s)
+/* Operand i, whose term is the next one, each label once, without the axes of size 1 that
+ * broadcast. */
+static term operand_term(wg_node *n, int i, terms_left *left, const spec *s)
 {
     term t = {.x = n->in[i]};
-    if (!operand_labels(n, i, &t.l))
+    if (!next_labels(n, i, left, &t.l))
         return (term){0};
     for (int a = 0; t.x && a < t.l.count; a++)
         for (int b = a + 1; t.x && b < t.l.count; b++)
@@ -384,9 +394,10 @@ static void expand_einsum(wg_node *n, wg_value **y)
     labels none = {0};
     if (!parse(n, &s))
         return;
-    term t = operand_term(n, 0, &s);
+    terms_left left = terms_of(n);
+    term t = operand_term(n, 0, &left, &s);
     for (int i = 1; i < n->n_in && t.x; i++) {
-        term b = operand_term(n, i, &s);
+        term b = operand_term(n, i, &left, &s);
         t = b.x ? contract(t, b, &s, i) : b;
     }
     if (!t.x)
