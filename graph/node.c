@@ -176,6 +176,17 @@ static bool check_numbers(wg_node *n)
     return true;
 }
 
+/* wg_graph_new_key gives no key that a node has, wherever that node got it. */
+static void note_keys(const wg_node *n)
+{
+    for (int i = 0; n->attrs && i < n->op->n_attrs; i++) {
+        const wg_attr *f = &n->op->attrs[i];
+        int64_t key = f->kind == WG_ATTR_KEY ? *WGI_FIELD(int64_t, n->attrs, f) : 0;
+        if (key > 0 && (uint64_t)key > n->graph->next_key)
+            n->graph->next_key = (uint64_t)key;
+    }
+}
+
 static bool append(wg_node *n)
 {
     wg_graph *g = n->graph;
@@ -189,6 +200,7 @@ static bool append(wg_node *n)
     }
     n->id = (uint32_t)g->n_nodes;
     g->nodes[g->n_nodes++] = n;
+    note_keys(n);
     return true;
 }
 

@@ -424,19 +424,11 @@ static bool check_counts(parser *p, const counts *c)
     return wgi_reader_fail(&p->r, &p->r.token, "the last line has no end: the text was cut off");
 }
 
-/* Random nodes built from now on have keys that no node of the text has. */
+/* Random nodes that have been removed had keys too. */
 static void set_next_key(wg_graph *g, int64_t said)
 {
-    uint64_t max = said > 0 ? (uint64_t)said : 0;
-    for (size_t i = 0; said < 0 && i < g->n_nodes; i++)
-        for (int k = 0; k < g->nodes[i]->op->n_attrs; k++) {
-            const wg_attr *a = &g->nodes[i]->op->attrs[k];
-            int64_t key = 0;
-            if (a->kind == WG_ATTR_KEY)
-                memcpy(&key, (const char *)g->nodes[i]->attrs + a->offset, sizeof key);
-            max = key > 0 && (uint64_t)key > max ? (uint64_t)key : max;
-        }
-    g->next_key = max;
+    if (said > 0 && (uint64_t)said > g->next_key)
+        g->next_key = (uint64_t)said;
 }
 
 static void skip_empty_lines(wgi_reader *r)

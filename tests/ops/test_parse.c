@@ -228,6 +228,20 @@ static void keys_go_on_where_they_were(void **state)
     g = parsed(falling, sizeof falling - 1, NULL);
     assert_int_equal(wg_graph_new_key(g), 8);
     wg_graph_free(g);
+    static const struct {
+        const char *said;
+        uint64_t next;
+    } heads[] = {{"0", 8}, {"3", 8}, {"7", 8}, {"12", 13}}; /* the larger one of both counts */
+    for (int i = 0; i < WG_COUNT(heads); i++) {
+        char head[200];
+        int n = snprintf(head, sizeof head,
+                         "wengert-graph 1 {keys=%s}\n%%x = input : f32[3] 'x'\n"
+                         "%%y = dropout(%%x) {p=0.5, key=7}\n",
+                         heads[i].said);
+        g = parsed(head, (size_t)n, NULL);
+        assert_int_equal(wg_graph_new_key(g), heads[i].next);
+        wg_graph_free(g);
+    }
 }
 
 static void a_graph_owns_its_lines(void **state)
