@@ -77,14 +77,19 @@ static void listen(wg_ranks *r, wgi_peer *p)
     }
 }
 
+const char *wgi_rank_name(const wg_ranks *r, int rank, char room[WGI_RANK_NAME])
+{
+    snprintf(room, WGI_RANK_NAME, "rank %d", rank);
+    return r->name ? r->name[rank] : room;
+}
+
 static void give_up(wg_ranks *r, const wgi_peer *p)
 {
     char what[400];
     const char *doing = p->in.doing[0] ? p->in.doing : "nothing that it has told";
     char name[WGI_RANK_NAME];
-    snprintf(name, sizeof name, "rank %d", p->rank);
     snprintf(what, sizeof what, "nothing was heard of %s for %.0f s; the last that it did: %s",
-             r->name ? r->name[p->rank] : name, r->silence, doing);
+             wgi_rank_name(r, p->rank, name), r->silence, doing);
     fprintf(stderr, "wengert: rank %d: %s; the job ends\n", r->exchange.rank, what);
     fflush(stderr);
     r->exchange.transport->end_all(r->exchange.state);
@@ -295,7 +300,9 @@ void wg_ranks_doing(wg_ranks *r, const char *format, ...)
 
 void wg_ranks_abort(wg_ranks *r, const char *what)
 {
-    fprintf(stderr, "wengert: %s: %s; the job ends\n", r->name[r->exchange.rank], what);
+    char name[WGI_RANK_NAME];
+    fprintf(stderr, "wengert: %s: %s; the job ends\n", wgi_rank_name(r, r->exchange.rank, name),
+            what);
     fflush(stderr);
     pthread_mutex_lock(&r->lock);
     r->aborting = true;

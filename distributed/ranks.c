@@ -80,11 +80,11 @@ wg_status wg_ranks_agree(wg_ranks *r, wg_status own, wg_error *error)
         free(all);
     if (status == WG_OK)
         return WG_OK;
-    char text[WG_ERROR_TEXT] = "";
+    char text[WG_ERROR_TEXT] = "", name[WGI_RANK_NAME];
     if (first == r->exchange.rank && error)
         snprintf(text, sizeof text, "%s", error->text);
     wg_ranks_broadcast(r, text, sizeof text, first);
-    return wgi_error_set(error, status, "%s: %s", r->name[first], text);
+    return wgi_error_set(error, status, "%s: %s", wgi_rank_name(r, first, name), text);
 }
 
 wg_status wg_ranks_share(wg_ranks *r, void *const *data, const size_t *bytes, size_t n,
@@ -114,20 +114,24 @@ wg_status wg_ranks_share(wg_ranks *r, void *const *data, const size_t *bytes, si
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-/* Everybody's name. */
-static bool exchange_names(wg_ranks *r)
+/* Everybody's name.  Nobody waits for one who has no room for them. */
+static wg_status exchange_names(wg_ranks *r, wg_error *error)
 {
     char own[WGI_RANK_NAME], host[64] = "";
     char(*all)[WGI_RANK_NAME] = calloc((size_t)r->exchange.size, sizeof *all);
-    if (!all)
-        return false;
+    wg_status status =
+        wg_ranks_agree(r, all ? WG_OK : wgi_error_set(error, WG_ENOMEM, "out of memory"), error);
+    if (status != WG_OK) {
+        free(all);
+        return status;
+    }
     memset(own, 0, sizeof own);
     if (gethostname(host, sizeof host - 1) != 0)
         host[0] = '\0';
     snprintf(own, sizeof own, "rank %d (%s)", r->exchange.rank, host);
     wg_ranks_gather(r, own, sizeof own, all);
     r->name = all;
-    return true;
+    return WG_OK;
 }
 
 wg_status wgi_ranks_open_on(wg_ranks **out, const wgi_transport *transport, void *context,
@@ -151,8 +155,8 @@ wg_status wgi_ranks_open_on(wg_ranks **out, const wgi_transport *transport, void
     else if (r->exchange.size > WGI_MOST_RANKS)
         status = wgi_error_set(error, WG_EUNSUPPORTED, "%d ranks: at most %d can run together",
                                r->exchange.size, WGI_MOST_RANKS);
-    else if (!exchange_names(r))
-        status = wgi_error_set(error, WG_ENOMEM, "out of memory");
+    else
+        status = exchange_names(r, error);
     if (status == WG_OK)
         *out = r;
     else

@@ -53,6 +53,9 @@ struct wg_ranks {
 wg_status wgi_ranks_open_on(wg_ranks **out, const wgi_transport *transport, void *context,
                             void *handle, double silence, wg_error *error);
 
+/* "rank 1 (HOST)", or "rank 1", in `room`, before names have been exchanged. */
+const char *wgi_rank_name(const wg_ranks *r, int rank, char room[WGI_RANK_NAME]);
+
 /* Starts the messenger and waits until it has joined the others; false with r->message. */
 bool wgi_messenger_start(wg_ranks *r);
 /* Waits for all ranks and ends it. */

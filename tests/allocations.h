@@ -12,6 +12,7 @@ static struct {
     bool counting;
     size_t calls, fail_at; /* 0: none fails */
     bool for_good;
+    size_t bytes;   /* other allocations do not count; 0: all do */
     size_t *shared; /* in the place of `calls`: memory that child processes share, or NULL */
 } allocations;
 
@@ -20,9 +21,9 @@ static size_t *allocation_calls(void)
     return allocations.shared ? allocations.shared : &allocations.calls;
 }
 
-static bool refuse(void)
+static bool refuse(size_t bytes)
 {
-    if (!allocations.counting)
+    if (!allocations.counting || (allocations.bytes && bytes != allocations.bytes))
         return false;
     size_t call = ++*allocation_calls();
     return allocations.fail_at &&
@@ -40,22 +41,22 @@ void *__wrap_aligned_alloc(size_t align, size_t size);
 
 void *__wrap_malloc(size_t size)
 {
-    return refuse() ? NULL : __real_malloc(size);
+    return refuse(size) ? NULL : __real_malloc(size);
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-    return refuse() ? NULL : __real_calloc(count, size);
+    return refuse(count * size) ? NULL : __real_calloc(count, size);
 }
 
 void *__wrap_realloc(void *p, size_t size)
 {
-    return refuse() ? NULL : __real_realloc(p, size);
+    return refuse(size) ? NULL : __real_realloc(p, size);
 }
 
 void *__wrap_aligned_alloc(size_t align, size_t size)
 {
-    return refuse() ? NULL : __real_aligned_alloc(align, size);
+    return refuse(size) ? NULL : __real_aligned_alloc(align, size);
 }
 
 /* For tests/coverage_exit.c. */

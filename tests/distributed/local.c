@@ -193,31 +193,50 @@ static const wgi_transport local = {
 typedef struct runner {
     place place;
     double silence;
-    void (*body)(wg_ranks *r, void *context);
+    void (*body)(wg_ranks *r, void *context); /* NULL: joins, and may fail */
     void *context;
     pthread_t thread;
+    wg_status status;
+    wg_error error;
 } runner;
 
 static void *run_rank(void *own)
 {
     runner *u = own;
     wg_ranks *r;
-    wg_error error;
-    wg_status status = wgi_ranks_open_on(&r, &local, &u->place, NULL, u->silence, &error);
-    insist(status == WG_OK, "%s", error.text);
-    u->body(r, u->context);
+    u->status = wgi_ranks_open_on(&r, &local, &u->place, NULL, u->silence, &u->error);
+    insist(u->status == WG_OK || !u->body, "%s", u->error.text);
+    if (u->body)
+        u->body(r, u->context);
     wg_ranks_close(r);
     return NULL;
+}
+
+static void run_all(runner of[LOCAL_MOST], local_world *w, double silence,
+                    void (*body)(wg_ranks *r, void *context), void *context)
+{
+    for (int i = 0; i < w->size; i++) {
+        of[i] = (runner){{w, i}, silence, body, context, .status = WG_OK};
+        assert_int_equal(pthread_create(&of[i].thread, NULL, run_rank, &of[i]), 0);
+    }
+    for (int i = 0; i < w->size; i++)
+        assert_int_equal(pthread_join(of[i].thread, NULL), 0);
 }
 
 void local_run(local_world *w, double silence, void (*body)(wg_ranks *r, void *context),
                void *context)
 {
     runner of[LOCAL_MOST];
+    run_all(of, w, silence, body, context);
+}
+
+void local_join(local_world *w, double silence, wg_status status[LOCAL_MOST],
+                wg_error error[LOCAL_MOST])
+{
+    runner of[LOCAL_MOST];
+    run_all(of, w, silence, NULL, NULL);
     for (int i = 0; i < w->size; i++) {
-        of[i] = (runner){{w, i}, silence, body, context, 0};
-        assert_int_equal(pthread_create(&of[i].thread, NULL, run_rank, &of[i]), 0);
+        status[i] = of[i].status;
+        error[i] = of[i].error;
     }
-    for (int i = 0; i < w->size; i++)
-        assert_int_equal(pthread_join(of[i].thread, NULL), 0);
 }

@@ -34,5 +34,8 @@ void local_sleep(int milliseconds); /* less than a second */
 /* Runs body on a thread for each rank and waits for all. */
 void local_run(local_world *w, double silence, void (*body)(wg_ranks *r, void *context),
                void *context);
+/* The same without a body, for ranks that need not succeed in joining: what becomes of each. */
+void local_join(local_world *w, double silence, wg_status status[LOCAL_MOST],
+                wg_error error[LOCAL_MOST]);
 
 #endif
