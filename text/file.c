@@ -56,7 +56,9 @@ static wg_status inflate_piece(gzip *g, wgi_text *out, size_t *room, bool *ended
     *ended = code == Z_STREAM_END;
     if (code == Z_MEM_ERROR)
         return wgi_error_file(g->error, WG_ENOMEM, g->path, "no memory to read it");
-    return code == Z_OK || *ended || code == Z_BUF_ERROR ? WG_OK : damaged(g, g->z.msg);
+    return code == Z_OK || *ended || code == Z_BUF_ERROR
+               ? WG_OK
+               : damaged(g, g->z.msg ? g->z.msg : zError(code));
 }
 
 static wg_status read_members(gzip *g, wgi_text *out)
