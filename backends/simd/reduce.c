@@ -145,8 +145,8 @@ static void run_rows(wg_call *c)
 
 /* ---- over the middle, of short rows, or over both ends --------------------------------------- */
 
-/* x as [outer, middle, inner], axes of size 1 left out, if that is possible; middle 0 if not.  For
- * the last axes inner is 1. */
+/* x as [outer, middle, inner], axes of size 1 left out, if that is possible; middle 0 if not, with
+ * outer 0 if there are more parts, else 1 or more.  For the last axes inner is 1. */
 static simd_reduce_axes axes_of(const wg_node *n)
 {
     const wg_shape *x = &n->in[0]->shape;
@@ -181,7 +181,7 @@ static const char *refuses_axes(const wg_node *n)
         return why;
     simd_reduce_axes a = axes_of(n);
     if (!a.middle)
-        return "axes in more than three parts";
+        return a.outer ? "all axes or none" : "axes in more than three parts";
     bool rows = a.inner == 1 && !a.ends;
     return rows && a.middle > SIMD_SHORT_ROW ? "long rows" : refuses_norm(n);
 }

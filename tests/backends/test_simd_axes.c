@@ -1,6 +1,7 @@
 /* Reductions over mixed axes, extremes and pooling by the simd backend against the reference, at
  * sizes that the conformance tests do not reach: rows of many blocks, windows of every kind, ties,
  * NaN; on one thread and on three. */
+#include "backends/simd/internal.h"
 #include "tests/plans.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/simd.h"
@@ -315,11 +316,37 @@ static void windows_are_pooled(void **state)
     assert_true(compared > 50000);
 }
 
+static const char *why_not(wg_value *y)
+{
+    for (const simd_kernel *k = wgi_simd_reduce; k->op; k++)
+        if (k->op == y->node->op && strcmp(k->name, "axes") == 0)
+            return k->refuses(y->node);
+    return "no such kernel";
+}
+
+static void refusals_say_why(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *ones = wg_input(g, "ones", WG_F32, WG_SHAPE(1, 1)),
+             *plane = wg_input(g, "plane", WG_F32, WG_SHAPE(4, 5)),
+             *many = wg_input(g, "many", WG_F32, WG_SHAPE(2, 3, 4, 5)),
+             *column = wg_input(g, "column", WG_F32, WG_SHAPE(1, 5));
+    assert_string_equal(why_not(wg_sum(ones, WG_ALL_AXES, WG_DROP)), "all axes or none");
+    assert_string_equal(why_not(wg_sum(plane, WG_ALL_AXES, WG_DROP)), "all axes or none");
+    assert_string_equal(why_not(wg_sum(column, WG_AXES(0), WG_DROP)), "all axes or none");
+    assert_string_equal(why_not(wg_sum(many, WG_AXES(0, 2), WG_DROP)),
+                        "axes in more than three parts");
+    assert_null(why_not(wg_sum(plane, WG_AXES(0), WG_DROP)));
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_over_both_ends_are_made_in_order),
         cmocka_unit_test(mixed_axes_are_reduced),
+        cmocka_unit_test(refusals_say_why),
         cmocka_unit_test(columns_without_a_finite_number),
         cmocka_unit_test(extremes_are_found),
         cmocka_unit_test(windows_are_pooled),
