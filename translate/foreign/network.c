@@ -210,13 +210,15 @@ static void count_layers(wgi_import *im, const char *stack, const char *option)
 /* The rows of the first feed-forward matrix that there is. */
 static void find_width(wgi_import *im)
 {
+    const wg_transformer_config *net = &im->settings.net;
     char name[WGI_FOREIGN_NAME];
     const wg_file_tensor *t = NULL;
-    for (int i = 0; i < 2 * 64 && !t; i++) {
-        snprintf(name, sizeof name, "%s/layer%d/ff/inner/weight", i % 2 ? "decoder" : "encoder",
-                 i / 2);
-        t = wgi_import_get(im, name, NULL);
-    }
+    for (int decoder = 0; decoder < 2; decoder++)
+        for (int i = 0; i < (decoder ? net->decoder_layers : net->encoder_layers) && !t; i++) {
+            snprintf(name, sizeof name, "%s/layer%d/ff/inner/weight",
+                     decoder ? "decoder" : "encoder", i);
+            t = wgi_import_get(im, name, NULL);
+        }
     if (t && t->shape.rank == 2)
         show_whole(im, "d-ff", t->shape.dim[0]);
     else
