@@ -222,9 +222,10 @@ wg_status wgi_plans_init(wgi_plans *p, const wg_trainer_options *options, const 
                   .io_size = sizeof(wgi_step_plan) + n_fields * sizeof(void *),
                   .max_bytes = MAX_BYTES},
     };
-    return p->workspace && list_backends(p) && WGI_RESERVE(p->shapes, p->capacity, n_fields)
-               ? WG_OK
-               : WG_ENOMEM;
+    if (p->workspace && list_backends(p) && WGI_RESERVE(p->shapes, p->capacity, n_fields))
+        return WG_OK;
+    wgi_plans_free(p);
+    return WG_ENOMEM;
 }
 
 void wgi_plans_free(wgi_plans *p)

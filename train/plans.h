@@ -52,7 +52,8 @@ typedef struct wgi_step_batch {
     wgi_group_set resting;
 } wgi_step_batch;
 
-/* WG_ENOMEM.  The options and the fields must outlive the plans. */
+/* WG_ENOMEM, and then there is nothing to free.  The options and the fields must outlive the
+ * plans. */
 wg_status wgi_plans_init(wgi_plans *p, const wg_trainer_options *options, const wg_field *fields,
                          size_t n_fields, wg_store *store);
 void wgi_plans_free(wgi_plans *p);

@@ -150,6 +150,47 @@ static void a_rank_without_memory_has_a_status(void **state)
     }
 }
 
+/* One rank has no room for the names of all: nobody waits for it. */
+static void ranks_without_memory_do_not_join(void **state)
+{
+    (void)state;
+    enum { RANKS = 5 };
+    wg_status status[LOCAL_MOST];
+    static wg_error error[LOCAL_MOST];
+    local_world *w = local_world_new(RANKS);
+    allocations.bytes = RANKS * WGI_RANK_NAME;
+    count_allocations(1, false);
+    local_join(w, 2, status, error);
+    allocations.counting = false;
+    allocations.bytes = 0;
+    for (int r = 0; r < RANKS; r++)
+        check_that(status[r] == WG_ENOMEM && strncmp(error[r].text, "rank ", 5) == 0 &&
+                       strstr(error[r].text, ": out of memory"),
+                   "rank %d: status %d, \"%s\"", r, status[r], error[r].text);
+    local_world_free(w);
+}
+
+/* Plans that could not be begun hold nothing that somebody would have to free. */
+static void plans_without_memory_leave_nothing(void **state)
+{
+    (void)state;
+    const wg_trainer_options o = small();
+    wg_store *store = wg_store_new(1);
+    wgi_plans p;
+    size_t failed = 0;
+    wg_status status;
+    do {
+        count_allocations(++failed, false);
+        status = wgi_plans_init(&p, &o, fields, 2, store);
+        allocations.counting = false;
+        assert_true(status == WG_OK || (!p.workspace && !p.backends && !p.shapes));
+    } while (status == WG_ENOMEM);
+    assert_int_equal(status, WG_OK);
+    assert_in_range(failed, 4, 100);
+    wgi_plans_free(&p);
+    wg_store_free(store);
+}
+
 /* ---- averages of files ----------------------------------------------------------------------- */
 
 static wg_status average(void *context)
@@ -202,6 +243,8 @@ int main(void)
         cmocka_unit_test(a_trainer_with_a_folder_has_a_status),
         cmocka_unit_test(creating_a_trainer_fails_at_each_allocation),
         cmocka_unit_test(a_rank_without_memory_has_a_status),
+        cmocka_unit_test(ranks_without_memory_do_not_join),
+        cmocka_unit_test(plans_without_memory_leave_nothing),
         cmocka_unit_test(an_average_without_memory_is_a_status),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
