@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FULL_NAME = WGI_PATH_BYTES + WGI_NAME_BYTES + 2 }; /* PATH/NAME and a NUL */
+enum { FULL_NAME = WGI_FULL_NAME_BYTES + 1 };
 
 wg_graph *wg_graph_new(void)
 {

@@ -7,5 +7,7 @@ enum {
     WGI_NAME_BYTES = 511, /* of another value, or of a scope */
     WGI_PATH_BYTES = 1023 /* of a scope, from the top        */
 };
+/* PATH/NAME */
+enum { WGI_FULL_NAME_BYTES = WGI_PATH_BYTES + 1 + WGI_NAME_BYTES };
 
 #endif

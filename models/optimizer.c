@@ -2,6 +2,7 @@
  * is part of the states' names and one box of a picture. */
 #include "wengert/models/optimizer.h"
 #include "graph/marks.h"
+#include "graph/names.h"
 #include "models/internal.h"
 
 #include <math.h>
@@ -47,12 +48,14 @@ wg_value *(wg_clip_by_global_norm)(const char *at, wg_value *const *grads, size_
     return norm;
 }
 
+enum { STATE_NAME = WGI_FULL_NAME_BYTES + 1 };
+
 /* Whether the optimizer can have the state WHAT, or WHAT/PARAMETER: where a value has its name,
  * another optimizer was there first. */
 static bool check_state(const char *at, wg_graph *g, const char *name, const char *what,
                         const wg_value *p)
 {
-    char full[1024];
+    char full[STATE_NAME];
     if (p && !p->name)
         return wg_graph_fail(g, WG_EINVAL, at, name, "the parameter's name is missing");
     const char *path = wg_scope_path(g);
@@ -131,7 +134,7 @@ static bool check_part(const char *at, wg_graph *g, const char *name, wg_value *
  * for no rows. */
 static wg_value *moment(const char *at, wg_value *p, const char *what, wg_rows rows)
 {
-    char text[1024];
+    char text[STATE_NAME]; /* a part of what check_state had room for */
     if (!p || (rows.count == 0 && !is_whole(rows, p)))
         return NULL;
     wg_shape shape = p->shape;

@@ -45,8 +45,8 @@ static bool belongs(const wg_tensor *t, const struct group *g)
  * normalisation, and parameters that are not trained. */
 static bool has_no_average(const wg_store *store, const wg_tensor *t)
 {
-    char name[1100];
-    snprintf(name, sizeof name, WG_STATES_OF_AVERAGE "%s", t->name);
+    char name[WGI_STATE_NAME];
+    wgi_state_name(name, WG_STATES_OF_AVERAGE, "", t->name);
     return belongs(t, &groups[MODEL]) && !wg_store_find(store, name);
 }
 
@@ -128,19 +128,26 @@ wg_status wg_checkpoint_write_model(const wg_store *store, const wg_checkpoint_o
     return status;
 }
 
+static void swap_bytes(char *a, char *b, size_t bytes)
+{
+    char old[4096];
+    for (size_t some; bytes > 0; a += some, b += some, bytes -= some) {
+        some = bytes < sizeof old ? bytes : sizeof old;
+        memcpy(old, a, some);
+        memcpy(a, b, some);
+        memcpy(b, old, some);
+    }
+}
+
 void wg_checkpoint_swap_averages(wg_store *store)
 {
     const wg_tensor *average;
     for (size_t i = 0; (average = wg_store_at(store, i)); i++) {
         const char *name = average->name + strlen(WG_STATES_OF_AVERAGE);
         const wg_tensor *t = belongs(average, &groups[AVERAGE]) ? wg_store_find(store, name) : NULL;
-        unsigned char *a = average->data, *b = t ? t->data : NULL;
-        size_t bytes = b ? (size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype) : 0;
-        for (size_t k = 0; k < bytes; k++) {
-            unsigned char old = a[k];
-            a[k] = b[k];
-            b[k] = old;
-        }
+        if (t)
+            swap_bytes(average->data, t->data,
+                       (size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype));
     }
 }
 

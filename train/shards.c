@@ -43,11 +43,11 @@ static wg_status allocate(wg_trainer *t, size_t n)
 /* The average of a parameter, which the plan of a rank that does not update it lacks. */
 static wg_status add_average(wg_trainer *t, size_t i)
 {
-    char name[1100];
+    char name[WGI_STATE_NAME];
     const wg_tensor *p = t->shards.parameter[i], *average;
     if (t->options.average <= 0)
         return WG_OK;
-    snprintf(name, sizeof name, WG_STATES_OF_AVERAGE "%s", p->name);
+    wgi_state_name(name, WG_STATES_OF_AVERAGE, "", p->name);
     if (wg_store_add(t->store, name, p->dtype, &p->shape, &average) != WG_OK)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     memcpy(average->data, p->data, bytes_of(p)); /* nothing is trained yet */
@@ -144,20 +144,19 @@ wg_status wgi_shards_share_averages(wg_trainer *t)
 
 /* ---- moments --------------------------------------------------------------------------------- */
 
-/* The k-th moment of parameters, NULL past the last. */
+/* What the names of the k-th moment of parameters begin with, NULL past the last. */
 static const char *moment(const wg_trainer *t, int k)
 {
-    static const char *const adam[] = {"m", "v"};
+    static const char *const adam[] = {"m/", "v/"};
     const wg_optimizer *o = &t->options.optimizer;
     if (o->kind == WG_OPTIMIZER_SGD)
-        return k == 0 && o->momentum > 0 ? "velocity" : NULL;
+        return k == 0 && o->momentum > 0 ? "velocity/" : NULL;
     return k < WG_COUNT(adam) ? adam[k] : NULL;
 }
 
-static void name_moment(const wg_trainer *t, size_t i, int k, char name[1100])
+static void name_moment(const wg_trainer *t, size_t i, int k, char name[WGI_STATE_NAME])
 {
-    snprintf(name, 1100, WG_STATES_OF_OPTIMIZER "%s/%s", moment(t, k),
-             t->shards.parameter[i]->name);
+    wgi_state_name(name, WG_STATES_OF_OPTIMIZER, moment(t, k), t->shards.parameter[i]->name);
 }
 
 /* What ranks other than 0 need to receive a moment; freed by the caller. */
@@ -185,7 +184,7 @@ static wg_status add_others(wg_trainer *t)
 wg_status wgi_shards_make_whole(wg_trainer *t)
 {
     wgi_shards *s = &t->shards;
-    char name[1100];
+    char name[WGI_STATE_NAME];
     if (!s->n || !wgi_leads(t))
         return WG_OK;
     wgi_shards_free_whole(s);
@@ -214,7 +213,7 @@ void wgi_shards_free_whole(wgi_shards *s)
 static void find_moment(wg_trainer *t, size_t i, int k, void *scratch, char **all,
                         const wg_tensor **own)
 {
-    char name[1100];
+    char name[WGI_STATE_NAME];
     name_moment(t, i, k, name);
     *all = wgi_leads(t) ? wg_store_find(t->shards.whole, name)->data : scratch;
     *own = wg_store_find(t->store, name);

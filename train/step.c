@@ -202,14 +202,18 @@ static void build_loss(wgi_step_graph *s, const wg_trainer_options *o, const wg_
 /* ---- states ---------------------------------------------------------------------------------- */
 
 /* "average/w"; for what waits to be added, "gradient/w", "gradient/sum of 4 batches/w" */
+void wgi_state_name(char name[WGI_STATE_NAME], const char *prefix, const char *part,
+                    const char *parameter)
+{
+    snprintf(name, WGI_STATE_NAME, "%s%s%s", prefix, part, parameter);
+}
+
 static wg_value *state_of(wg_graph *g, const char *prefix, int level, const wg_value *parameter)
 {
-    char name[1024], part[40] = "";
+    char name[WGI_STATE_NAME], part[40] = "";
     if (level > 0)
         snprintf(part, sizeof part, "sum of %d batches/", 1 << level);
-    if (snprintf(name, sizeof name, "%s%s%s", prefix, part, parameter->name) >= (int)sizeof name)
-        return wg_graph_fail(g, WG_EINVAL, parameter->node->at, who,
-                             "the parameter's name is too long");
+    wgi_state_name(name, prefix, part, parameter->name);
     return wg_state(g, name, parameter->dtype, parameter->shape, wg_zeros());
 }
 
