@@ -98,7 +98,7 @@ enum { LOOKS_UNTIL_SETTLED = 5 };
 
 /* One busy process takes half a core or more; what a quiet system does beside is for each thread a
  * small share. */
-bool wgi_cores_lost(wgi_cores *c, int64_t time, int64_t delay, int threads)
+bool wgi_cores_note(wgi_cores *c, int64_t time, int64_t delay, int threads)
 {
     int64_t waited = delay - c->delay, since = time - c->looked;
     bool settled = c->looks >= LOOKS_UNTIL_SETTLED;
@@ -131,7 +131,7 @@ bool wgi_watch_run(wgi_watch *w, int64_t time, int64_t (*delay)(void), int threa
 {
     if (is_early(w, time))
         return w->wanted.briefly;
-    bool lost = wgi_cores_lost(&w->seen, time, delay(), threads);
+    bool lost = wgi_cores_note(&w->seen, time, delay(), threads);
     atomic_store_explicit(&w->next, time + BETWEEN_LOOKS, memory_order_relaxed);
     return wgi_waiting_next(&w->wanted, time, lost);
 }

@@ -20,10 +20,10 @@ typedef struct wgi_cores {
     int looks;             /* so far; no more are counted once the threads are settled */
 } wgi_cores;
 
-/* A look at a time in nanoseconds, when that many threads had waited for cores for `delay`
- * nanoseconds in all (delay.h).  False for the first looks of all: new threads begin on the core of
- * the one that made them. */
-bool wgi_cores_lost(wgi_cores *c, int64_t time, int64_t delay, int threads);
+/* Notes a look at a time in nanoseconds, when that many threads had waited for cores for `delay`
+ * nanoseconds in all (delay.h); whether they have lost cores since the last one.  False for the
+ * first looks of all: new threads begin on the core of the one that made them. */
+bool wgi_cores_note(wgi_cores *c, int64_t time, int64_t delay, int threads);
 
 /* Second: are the threads to wait briefly? */
 typedef struct wgi_waiting {

@@ -257,7 +257,7 @@ static const char *looks_of(int threads, const int64_t *waited, int n)
     int64_t delay = before;
     for (int i = 0; i < n; i++) {
         delay += waited[i];
-        said[i] = wgi_cores_lost(&c, start + i * (int64_t)100000000, delay, threads) ? 'L' : '.';
+        said[i] = wgi_cores_note(&c, start + i * (int64_t)100000000, delay, threads) ? 'L' : '.';
     }
     said[n] = '\0';
     return said;
@@ -284,8 +284,8 @@ static void test_lost_cores(void **state)
     assert_string_equal(looks_of(8, shared, 8), ".....LLL");
     /* a look after a long time is judged by that time */
     wgi_cores c = {.looks = 5, .looked = 1000000000, .delay = 0};
-    assert_false(wgi_cores_lost(&c, 11000000000, 3000000000, 2));
-    assert_true(wgi_cores_lost(&c, 21000000000, 3000000000 + 3200000000, 2));
+    assert_false(wgi_cores_note(&c, 11000000000, 3000000000, 2));
+    assert_true(wgi_cores_note(&c, 21000000000, 3000000000 + 3200000000, 2));
     assert_true(c.looked == 21000000000 && c.delay == 6200000000 && c.looks == 5);
 }
 
