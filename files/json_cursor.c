@@ -1,4 +1,5 @@
 #include "files/json_cursor.h"
+#include "text/unicode/unicode.h"
 
 #include <string.h>
 
@@ -73,23 +74,7 @@ static bool unicode(wgi_json_cursor *p, char **to)
     } else if (code == 0 || (code >= 0xdc00 && code < 0xe000)) {
         return wgi_json_expected(p, "no NUL and no lone surrogate before this");
     }
-    char *w = *to;
-    if (code < 0x80) {
-        *w++ = (char)code;
-    } else if (code < 0x800) {
-        *w++ = (char)(0xc0 | code >> 6);
-        *w++ = (char)(0x80 | (code & 0x3f));
-    } else if (code < 0x10000) {
-        *w++ = (char)(0xe0 | code >> 12);
-        *w++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *w++ = (char)(0x80 | (code & 0x3f));
-    } else {
-        *w++ = (char)(0xf0 | code >> 18);
-        *w++ = (char)(0x80 | (code >> 12 & 0x3f));
-        *w++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *w++ = (char)(0x80 | (code & 0x3f));
-    }
-    *to = w;
+    *to += wgi_utf8_write(*to, (int32_t)code);
     return true;
 }
 
