@@ -88,6 +88,10 @@ bool wgi_planner_fork(wgi_planner *fork, const wgi_planner *p);
 /* Frees what a fork has of its own, or all that p has where the fork takes its place. */
 void wgi_planner_leave(wgi_planner *p);
 
+/* What runs assign to and readers still want is copied first (old_values.c).  false without
+ * memory. */
+bool wgi_save_old_values(wgi_planner *p);
+
 /* Goes on with `to`, in which map[id] stands for the values of g: outputs, assignments and p->of
  * move there.  Takes both over, and frees g if it was the planner's. */
 void wgi_planner_adopt(wgi_planner *p, wg_graph *to, wg_value **map);
