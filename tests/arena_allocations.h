@@ -15,7 +15,7 @@ char *__wrap_wgi_arena_text(wgi_arena *a, const char *text);
 
 void *__wrap_wgi_arena_alloc(wgi_arena *a, size_t size)
 {
-    return refuse() ? NULL : __real_wgi_arena_alloc(a, size);
+    return refuse(size) ? NULL : __real_wgi_arena_alloc(a, size);
 }
 
 void *__wrap_wgi_arena_copy(wgi_arena *a, const void *bytes, size_t size)
