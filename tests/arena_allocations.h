@@ -20,12 +20,12 @@ void *__wrap_wgi_arena_alloc(wgi_arena *a, size_t size)
 
 void *__wrap_wgi_arena_copy(wgi_arena *a, const void *bytes, size_t size)
 {
-    return refuse() ? NULL : __real_wgi_arena_copy(a, bytes, size);
+    return refuse(size) ? NULL : __real_wgi_arena_copy(a, bytes, size);
 }
 
 char *__wrap_wgi_arena_text(wgi_arena *a, const char *text)
 {
-    return refuse() ? NULL : __real_wgi_arena_text(a, text);
+    return refuse(strlen(text) + 1) ? NULL : __real_wgi_arena_text(a, text);
 }
 
 #endif

@@ -23,7 +23,7 @@ FILE *__wrap_wgi_text_open(wgi_text_buffer *b);
 
 FILE *__wrap_wgi_text_open(wgi_text_buffer *b)
 {
-    if (!refuse())
+    if (!refuse(0))
         return __real_wgi_text_open(b);
     *b = (wgi_text_buffer){.file = NULL};
     return NULL;
@@ -33,7 +33,7 @@ locale_t __real_newlocale(int mask, const char *name, locale_t base);
 locale_t __wrap_newlocale(int mask, const char *name, locale_t base);
 locale_t __wrap_newlocale(int mask, const char *name, locale_t base)
 {
-    return refuse() ? (locale_t)0 : __real_newlocale(mask, name, base);
+    return refuse(0) ? (locale_t)0 : __real_newlocale(mask, name, base);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
