@@ -24,7 +24,7 @@
 
 #include <Random123/philox.h>
 
-enum { WG_MASK_ROUNDS = 7, WG_MASK_NUMBERS = 8 /* of a block */ };
+enum { WGI_MASK_ROUNDS = 7, WGI_MASK_NUMBERS = 8 /* of a block */ };
 
 typedef struct wgi_mask {
     uint32_t key[2];
@@ -45,13 +45,13 @@ static inline wgi_mask wgi_mask_of(uint64_t seed, uint64_t step, uint64_t key, d
 
 /* The numbers of a block: those of the elements 8 block ... 8 block + 7. */
 static inline void wgi_mask_block(const wgi_mask *m, uint64_t block,
-                                  uint16_t number[WG_MASK_NUMBERS])
+                                  uint16_t number[WGI_MASK_NUMBERS])
 {
     philox4x32_ctr_t counter = {
         {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)m->step, (uint32_t)(m->step >> 32)}};
     philox4x32_key_t key = {{m->key[0], m->key[1]}};
-    philox4x32_ctr_t y = philox4x32_R(WG_MASK_ROUNDS, counter, key);
-    for (int i = 0; i < WG_MASK_NUMBERS; i++)
+    philox4x32_ctr_t y = philox4x32_R(WGI_MASK_ROUNDS, counter, key);
+    for (int i = 0; i < WGI_MASK_NUMBERS; i++)
         number[i] = (uint16_t)(y.v[i / 2] >> (16 * (i % 2)));
 }
 

@@ -5,10 +5,10 @@
 
 void *wgi_aligned_alloc(size_t bytes)
 {
-    if (bytes > SIZE_MAX - 2 * WG_ALIGN)
+    if (bytes > SIZE_MAX - 2 * WGI_ALIGN)
         return NULL;
-    bytes = bytes ? wgi_round_up(bytes) : WG_ALIGN;
-    return wgi_in_large_pages(aligned_alloc(WG_ALIGN, bytes), bytes);
+    bytes = bytes ? wgi_round_up(bytes) : WGI_ALIGN;
+    return wgi_in_large_pages(aligned_alloc(WGI_ALIGN, bytes), bytes);
 }
 
 void *wgi_zeroed_alloc(size_t bytes)

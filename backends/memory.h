@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WG_ALIGN = 64 }; /* bytes: of every buffer that a kernel sees */
+enum { WGI_ALIGN = 64 }; /* bytes: of every buffer that a kernel sees */
 
 static inline size_t wgi_round_up(size_t bytes)
 {
-    return (bytes + WG_ALIGN - 1) / WG_ALIGN * WG_ALIGN;
+    return (bytes + WGI_ALIGN - 1) / WGI_ALIGN * WGI_ALIGN;
 }
 
 /* The most that the parts of a plan may add up to, so that sums of such sums do not wrap, and
@@ -20,7 +20,7 @@ static inline size_t wgi_round_up(size_t bytes)
 /* Adds them, rounded up, to a total; false, and nothing is added, if there would be more. */
 static inline bool wgi_add_bytes(size_t *total, size_t bytes)
 {
-    if (bytes > WGI_MOST_BYTES - WG_ALIGN || wgi_round_up(bytes) > WGI_MOST_BYTES - *total)
+    if (bytes > WGI_MOST_BYTES - WGI_ALIGN || wgi_round_up(bytes) > WGI_MOST_BYTES - *total)
         return false;
     *total += wgi_round_up(bytes);
     return true;

@@ -159,23 +159,23 @@ static bool reserve(wg_store *s)
 static char *new_block(const wg_store *s, wg_dtype dtype, const wg_shape *shape)
 {
     size_t bytes = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype);
-    if (bytes >= SIZE_MAX - WG_ALIGN)
+    if (bytes >= SIZE_MAX - WGI_ALIGN)
         return NULL;
-    return s->sparse ? calloc(1, bytes + WG_ALIGN) : wgi_zeroed_alloc(bytes + WG_ALIGN);
+    return s->sparse ? calloc(1, bytes + WGI_ALIGN) : wgi_zeroed_alloc(bytes + WGI_ALIGN);
 }
 
 bool wgi_store_reserve(wg_store *s, size_t bytes)
 {
     if (bytes <= s->rest || s->sparse)
         return true;
-    if (bytes >= SIZE_MAX - WG_ALIGN || !WGI_RESERVE(s->piece, s->cap_pieces, s->n_pieces + 1))
+    if (bytes >= SIZE_MAX - WGI_ALIGN || !WGI_RESERVE(s->piece, s->cap_pieces, s->n_pieces + 1))
         return false;
-    char *piece = wgi_zeroed_alloc(bytes + WG_ALIGN);
+    char *piece = wgi_zeroed_alloc(bytes + WGI_ALIGN);
     if (!piece)
         return false;
-    size_t past = (size_t)((uintptr_t)piece % WG_ALIGN);
+    size_t past = (size_t)((uintptr_t)piece % WGI_ALIGN);
     s->piece[s->n_pieces++] = piece;
-    s->next = piece + (past ? WG_ALIGN - past : 0);
+    s->next = piece + (past ? WGI_ALIGN - past : 0);
     s->rest = bytes;
     return true;
 }
@@ -194,9 +194,9 @@ static bool cut(wg_store *s, wgi_owned *t)
 
 static void set_block(wgi_owned *t, char *block)
 {
-    size_t past = (size_t)((uintptr_t)block % WG_ALIGN);
+    size_t past = (size_t)((uintptr_t)block % WGI_ALIGN);
     t->block = block;
-    t->tensor.data = block + (past ? WG_ALIGN - past : 0);
+    t->tensor.data = block + (past ? WGI_ALIGN - past : 0);
 }
 
 static wgi_owned *new_tensor(wg_store *s, const char *name, wg_dtype dtype, const wg_shape *shape)

@@ -95,10 +95,10 @@ static bool entry(wgi_json_cursor *p, wgi_header_entry *e)
 /* wgi_reserve for one more item; false is refused. */
 static bool reserve(wgi_json_cursor *p, void *array, size_t *capacity, size_t count, size_t size)
 {
-    if (count == WG_MAX_FILE_TENSORS)
+    if (count == WGI_MAX_FILE_TENSORS)
         return WGI_JSON_REFUSE(p, WG_EUNSUPPORTED,
                                "expected at most %d tensors and as many notes, got more",
-                               WG_MAX_FILE_TENSORS);
+                               WGI_MAX_FILE_TENSORS);
     return wgi_reserve(array, capacity, count + 1, size) ||
            WGI_JSON_REFUSE(p, WG_ENOMEM, "no memory for its header");
 }

@@ -28,7 +28,7 @@ typedef struct wgi_header {
     wg_file_note *notes;       /* n_notes, by key    */
     size_t n_entries, n_notes, entry_room, note_room;
 } wgi_header;
-enum { WG_MAX_FILE_TENSORS = 65536, WG_MAX_FILE_HEADER = 100 * 1000 * 1000 /* bytes */ };
+enum { WGI_MAX_FILE_TENSORS = 65536, WGI_MAX_FILE_HEADER = 100 * 1000 * 1000 /* bytes */ };
 wg_status wgi_header_parse(wgi_header *out, const char *path, char *text, size_t size,
                            wg_error *error);
 void wgi_header_free(wgi_header *h);

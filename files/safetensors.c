@@ -116,11 +116,11 @@ static wg_status read_header(wg_safetensors *f, const char *path, wg_error *erro
 {
     uint64_t n;
     memcpy(&n, f->map, 8);
-    if (n > WG_MAX_FILE_HEADER)
+    if (n > WGI_MAX_FILE_HEADER)
         return wgi_error_file(error, WG_EDATA, path,
                               "expected a header of at most %d bytes, got %" PRIu64
                               "; is it a safetensors file?",
-                              WG_MAX_FILE_HEADER, n);
+                              WGI_MAX_FILE_HEADER, n);
     if (n > f->size - 8)
         return wgi_error_file(error, WG_EDATA, path,
                               "expected a header of at most %zu bytes, got %" PRIu64
@@ -340,11 +340,11 @@ static wg_status check_names(const char **names, size_t n, const char *path, wg_
 static wg_status check_counts(const content *c, const char *path, wg_error *error)
 {
     const size_t n_notes = c->n_notes + 1; /* and the checksums */
-    if (c->n_tensors <= WG_MAX_FILE_TENSORS && n_notes <= WG_MAX_FILE_TENSORS)
+    if (c->n_tensors <= WGI_MAX_FILE_TENSORS && n_notes <= WGI_MAX_FILE_TENSORS)
         return WG_OK;
     return wgi_error_file(error, WG_EUNSUPPORTED, path,
                           "expected at most %d tensors and as many notes, got %zu and %zu",
-                          WG_MAX_FILE_TENSORS, c->n_tensors, n_notes);
+                          WGI_MAX_FILE_TENSORS, c->n_tensors, n_notes);
 }
 
 static wg_status check_content(const content *c, const char *path, wg_error *error)
@@ -386,11 +386,11 @@ static wg_status measure_header(content *c, const char *path, wg_error *error)
 {
     put_header(c);
     c->length = (c->counted + 7) / 8 * 8 - LENGTH;
-    return c->length <= WG_MAX_FILE_HEADER
+    return c->length <= WGI_MAX_FILE_HEADER
                ? WG_OK
                : wgi_error_file(error, WG_EUNSUPPORTED, path,
                                 "expected a header of at most %d bytes, got %" PRIu64,
-                                WG_MAX_FILE_HEADER, c->length);
+                                WGI_MAX_FILE_HEADER, c->length);
 }
 
 /* Everything but the file; the caller frees c->sums if the status is WG_OK. */

@@ -64,7 +64,7 @@ wg_status bench_step_make(bench_step *out, const bench_step_options *o)
     const wg_trainer_options run = wgi_translation_options(o->settings);
     wgi_translation_shapes(shapes, b->rows, b->source_length, b->target_length);
     wgi_step_build(&s, &run, wgi_translation_fields, WGI_TRANSLATION_FIELDS, shapes,
-                   WG_STEP_UPDATES, 0);
+                   WGI_STEP_UPDATES, 0);
     *out = (bench_step){.graph = s.graph, .build_seconds = wgi_seconds() - start};
     if (!s.graph)
         return WG_ENOMEM;

@@ -8,8 +8,9 @@
 static size_t size_at(const wg_store *store, size_t i)
 {
     const wg_tensor *t = wg_store_at(store, i);
-    const size_t n = strlen(WG_STATES_OF_OPTIMIZER);
-    return strncmp(t->name, WG_STATES_OF_OPTIMIZER, n) == 0 ? 0 : (size_t)wg_shape_count(&t->shape);
+    const size_t n = strlen(WGI_STATES_OF_OPTIMIZER);
+    return strncmp(t->name, WGI_STATES_OF_OPTIMIZER, n) == 0 ? 0
+                                                             : (size_t)wg_shape_count(&t->shape);
 }
 
 static size_t parameters_of(const wg_store *store)

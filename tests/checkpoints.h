@@ -140,9 +140,9 @@ static wg_checkpoint_options options = {
     .settings = facts, .n_settings = 2, .metrics = metrics, .n_metrics = 2};
 
 enum { SIZE = 40000 }; /* more than the writer's buffer holds */
-static const char *const names[] = {"b/weight", "a/weight", WG_STATES_OF_AVERAGE "b/weight",
-                                    WG_STATES_OF_AVERAGE "a/weight",
-                                    WG_STATES_OF_OPTIMIZER "m/a/weight"};
+static const char *const names[] = {"b/weight", "a/weight", WGI_STATES_OF_AVERAGE "b/weight",
+                                    WGI_STATES_OF_AVERAGE "a/weight",
+                                    WGI_STATES_OF_OPTIMIZER "m/a/weight"};
 enum { TENSORS = WG_COUNT(names) };
 
 static inline wg_store *new_store(void)

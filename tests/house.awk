@@ -4,9 +4,10 @@
 #
 # A room is a folder, inner ones included; a public header belongs to the room whose name its path has.  The table below
 # says which rooms each may include; it is in the order of the floors, so that no arrow can lead upwards.  It fails on an
-# include that the table does not allow, on a public header that includes a private one, on a circle of headers, and on a
-# parallel region without num_threads, which would take as many threads as OpenMP likes, whatever `threads` is.  (Calls
-# between source files: tests/calls.awk.)
+# include that the table does not allow, on a public header that includes a private one, on a circle of headers, on a
+# macro or constant of a private header that begins with WG_, as public ones do, and on a parallel region without
+# num_threads, which would take as many threads as OpenMP likes, whatever `threads` is.  (Calls between source files:
+# tests/calls.awk.)
 BEGIN {
     allow("graph")
     allow("graph/picture", "graph")
@@ -76,6 +77,10 @@ FNR == 1 { room = room_of(FILENAME); from = name_of(FILENAME); files++; public =
     if (public && target !~ /^wengert\//) complain(FILENAME ": a public header includes the private \"" target "\"")
     arrow[room, to]++
     if (from ~ /\.h$/) out[from] = out[from] " " target
+}
+
+!public && from ~ /\.h$/ && !/_H$/ && !/WG_OP\(/ && (/^#define WG_/ || /^ +WG_[A-Z0-9_]+( = .*)?,?( +\/\*.*)?$/) {
+    complain(FILENAME ":" FNR ": expected a private name, WGI_..., got " $0)
 }
 
 /#pragma omp parallel|_Pragma\("omp parallel/ { team = " " }

@@ -74,7 +74,7 @@ typedef struct wgi_token_table {
     size_t n_slots; /* 0 or a power of two */
 } wgi_token_table;
 
-enum { WG_MAX_TOKENS = 1 << 30 };
+enum { WGI_MAX_TOKENS = 1 << 30 };
 
 /* The number of a text, -1 if it is not there. */
 int64_t wgi_tokens_find(const wgi_token_table *t, wgi_slice text);
@@ -96,20 +96,20 @@ wg_status wgi_tokens_count(wgi_token_table *out, wg_vocabulary_kind kind, int64_
 
 /* ---- files of vocabularies (vocabulary_file.c) ----------------------------------------------- */
 
-enum { WG_PAD, WG_BOS, WG_EOS, WG_UNK, WG_SPECIALS };
+enum { WGI_PAD, WGI_BOS, WGI_EOS, WGI_UNK, WGI_SPECIALS };
 
 /* vocab.txt: "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3" (without pad or bos if there is
  * none: -1), then a token a line in order of ids, with \s \t \n \r \\ for blank, tab, newline,
  * carriage return and backslash. */
 bool wgi_is_token_file(const char *bytes, size_t size);
 wg_status wgi_tokens_parse(wgi_token_table *out, wg_vocabulary_kind *kind,
-                           int32_t special[WG_SPECIALS], const char *path, const char *bytes,
+                           int32_t special[WGI_SPECIALS], const char *path, const char *bytes,
                            size_t size, wg_error *error);
 /* That text, which the caller frees; NULL without memory. */
 char *wgi_tokens_text(const wgi_token_table *t, wg_vocabulary_kind kind,
-                      const int32_t special[WG_SPECIALS], size_t *size);
+                      const int32_t special[WGI_SPECIALS], size_t *size);
 wg_status wgi_tokens_write(const wgi_token_table *t, wg_vocabulary_kind kind,
-                           const int32_t special[WG_SPECIALS], const char *path, wg_error *error);
+                           const int32_t special[WGI_SPECIALS], const char *path, wg_error *error);
 /* The kind of a SentencePiece model, by trainer_spec.model_type.  WG_EDATA if it is not such a
  * file, or its map of characters is damaged; WG_ENOMEM. */
 wg_status wgi_spm_check(wg_vocabulary_kind *kind, const char *bytes, size_t size);

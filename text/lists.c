@@ -11,17 +11,17 @@
 
 /* The names of each special token in the lists of others, ended by NULL. */
 enum { MAX_NAMES = 6 + 1 };
-static const char *const names[WG_SPECIALS][MAX_NAMES] = {
-    [WG_PAD] = {"<pad>", "[PAD]", "<PAD>", "<blank>"},
-    [WG_BOS] = {"<s>", "<bos>", "<BOS>", "<sos>", "<SOS>", "[CLS]"},
-    [WG_EOS] = {"</s>", "<eos>", "<EOS>", "[SEP]"},
-    [WG_UNK] = {"<unk>", "<UNK>", "[UNK]"},
+static const char *const names[WGI_SPECIALS][MAX_NAMES] = {
+    [WGI_PAD] = {"<pad>", "[PAD]", "<PAD>", "<blank>"},
+    [WGI_BOS] = {"<s>", "<bos>", "<BOS>", "<sos>", "<SOS>", "[CLS]"},
+    [WGI_EOS] = {"</s>", "<eos>", "<EOS>", "[SEP]"},
+    [WGI_UNK] = {"<unk>", "<UNK>", "[UNK]"},
 };
-static const char *const what_is_special[WG_SPECIALS] = {
-    [WG_PAD] = "padding",
-    [WG_BOS] = "the begin of a sentence",
-    [WG_EOS] = "the end of a sentence",
-    [WG_UNK] = "unknown words",
+static const char *const what_is_special[WGI_SPECIALS] = {
+    [WGI_PAD] = "padding",
+    [WGI_BOS] = "the begin of a sentence",
+    [WGI_EOS] = "the end of a sentence",
+    [WGI_UNK] = "unknown words",
 };
 
 /* ---- what it is ------------------------------------------------------------------------------ */
@@ -69,9 +69,9 @@ static bool is_mapped(wgi_slice line)
 
 static bool is_eos(wgi_slice line)
 {
-    for (size_t i = 0; names[WG_EOS][i]; i++)
-        if (strlen(names[WG_EOS][i]) == line.size &&
-            memcmp(names[WG_EOS][i], line.text, line.size) == 0)
+    for (size_t i = 0; names[WGI_EOS][i]; i++)
+        if (strlen(names[WGI_EOS][i]) == line.size &&
+            memcmp(names[WGI_EOS][i], line.text, line.size) == 0)
             return true;
     return false;
 }
@@ -163,10 +163,10 @@ static wg_status add_line(reader *r, wgi_list_kind kind, wgi_slice line)
 
 static wg_status read_lines(reader *r, wgi_list_kind kind, const char *bytes, size_t size)
 {
-    static const int fairseq[] = {WG_BOS, WG_PAD, WG_EOS, WG_UNK};
+    static const int fairseq[] = {WGI_BOS, WGI_PAD, WGI_EOS, WGI_UNK};
     wgi_slice rest = {bytes, size}, line;
     wg_status status = WG_OK;
-    for (int i = 0; kind == WGI_LIST_DICT && i < WG_SPECIALS && status == WG_OK; i++) {
+    for (int i = 0; kind == WGI_LIST_DICT && i < WGI_SPECIALS && status == WG_OK; i++) {
         const char *name = names[fairseq[i]][0];
         status = add(r, (wgi_slice){name, strlen(name)}, i);
     }
@@ -373,21 +373,21 @@ static wg_status sort_by_id(reader *r, wgi_token_table *out)
     return status;
 }
 
-static wg_status find_special(const wgi_token_table *t, int32_t special[WG_SPECIALS],
+static wg_status find_special(const wgi_token_table *t, int32_t special[WGI_SPECIALS],
                               const char *path, wg_error *error)
 {
-    for (int i = 0; i < WG_SPECIALS; i++) {
+    for (int i = 0; i < WGI_SPECIALS; i++) {
         special[i] = -1;
         for (int k = 0; names[i][k] && special[i] < 0; k++)
             special[i] = (int32_t)wgi_tokens_find(t, (wgi_slice){names[i][k], strlen(names[i][k])});
-        if (special[i] < 0 && (i == WG_EOS || i == WG_UNK))
+        if (special[i] < 0 && (i == WGI_EOS || i == WGI_UNK))
             return wgi_error_file(error, WG_EDATA, path, "expected a token for %s, such as %s",
                                   what_is_special[i], names[i][0]);
     }
     return WG_OK;
 }
 
-wg_status wgi_list_read(wgi_token_table *out, int32_t special[WG_SPECIALS], wgi_list_kind kind,
+wg_status wgi_list_read(wgi_token_table *out, int32_t special[WGI_SPECIALS], wgi_list_kind kind,
                         const char *path, char *bytes, size_t size, wg_error *error)
 {
     reader r = {.path = path, .error = error};

@@ -24,7 +24,7 @@ typedef enum wgi_list_kind {
 wgi_list_kind wgi_list_kind_of(const char *bytes, size_t size);
 
 /* Reads `size` bytes, which are written to.  WG_EDATA: "PATH: line 3: what"; WG_ENOMEM. */
-wg_status wgi_list_read(wgi_token_table *out, int32_t special[WG_SPECIALS], wgi_list_kind kind,
+wg_status wgi_list_read(wgi_token_table *out, int32_t special[WGI_SPECIALS], wgi_list_kind kind,
                         const char *path, char *bytes, size_t size, wg_error *error);
 
 /* Adds tokens that no text has until there are `size`; false without memory. */

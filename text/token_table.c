@@ -58,8 +58,8 @@ int64_t wgi_tokens_add(wgi_token_table *t, wgi_slice text)
     int64_t known = wgi_tokens_find(t, text);
     if (known >= 0)
         return known;
-    if (t->n >= WG_MAX_TOKENS) /* GCOVR_EXCL_BR_LINE: they would take 64 GB */
-        return -1;             /* GCOVR_EXCL_LINE */
+    if (t->n >= WGI_MAX_TOKENS) /* GCOVR_EXCL_BR_LINE: they would take 64 GB */
+        return -1;              /* GCOVR_EXCL_LINE */
     if (!WGI_RESERVE(t->token, t->room, t->n + 1) ||
         !WGI_RESERVE(t->bytes, t->room_bytes, t->n_bytes + text.size + 1) || !reserve_slots(t))
         return -1;

@@ -15,11 +15,11 @@ struct wg_vocabulary {
     wgi_token_table
         tokens;           /* words or characters; of pieces, those of the list that numbers them */
     int32_t *id_of_piece; /* [pieces] the ids in that list; NULL: there is none */
-    int32_t special[WG_SPECIALS];
+    int32_t special[WGI_SPECIALS];
     int64_t size;
 };
 
-static const char *const first_tokens[WG_SPECIALS] = {"<pad>", "<s>", "</s>", "<unk>"};
+static const char *const first_tokens[WGI_SPECIALS] = {"<pad>", "<s>", "</s>", "<unk>"};
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -27,7 +27,7 @@ static wg_vocabulary *finish(wg_vocabulary *v)
 {
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): called without a failure */
     bool pieces = v->spm && !v->id_of_piece;
-    for (int i = 0; pieces && i < WG_SPECIALS; i++)
+    for (int i = 0; pieces && i < WGI_SPECIALS; i++)
         v->special[i] = wgi_spm_special(v->spm, i);
     v->size = pieces ? wgi_spm_size(v->spm) : (int64_t)v->tokens.n;
     return v;
@@ -48,15 +48,15 @@ static wg_status train_clean(wg_vocabulary *v, const wg_vocabulary_options *o, w
                              wg_error *error)
 {
     bool pieces = v->kind == WG_VOCABULARY_BPE || v->kind == WG_VOCABULARY_UNIGRAM;
-    if (!has_words((wgi_slice){text.bytes, text.size}, pieces ? WG_SPM_LONGEST : SIZE_MAX))
+    if (!has_words((wgi_slice){text.bytes, text.size}, pieces ? WGI_SPM_LONGEST : SIZE_MAX))
         return wgi_error_set(
             error, WG_EDATA, "vocabulary: expected text%s, got none",
-            pieces && text.size > WG_SPM_LONGEST ? " with lines of at most 65536 bytes" : "");
+            pieces && text.size > WGI_SPM_LONGEST ? " with lines of at most 65536 bytes" : "");
     if (pieces)
         return wgi_spm_train(&v->spm, o, text.bytes, text.size, error);
-    for (int i = 0; i < WG_SPECIALS; i++)
+    for (int i = 0; i < WGI_SPECIALS; i++)
         v->special[i] = i;
-    wg_status status = wgi_tokens_count(&v->tokens, v->kind, o->size, first_tokens, WG_SPECIALS,
+    wg_status status = wgi_tokens_count(&v->tokens, v->kind, o->size, first_tokens, WGI_SPECIALS,
                                         text.bytes, text.size);
     return status == WG_OK ? WG_OK : wgi_error_set(error, status, "no memory for a vocabulary");
 }
@@ -67,13 +67,13 @@ static wg_status train(wg_vocabulary **out, const wg_vocabulary_options *o, wgi_
     wgi_text cleaned = {0};
     wg_vocabulary *v = NULL;
     wg_status status;
-    if (o->kind < WG_VOCABULARY_BPE || o->kind > WG_VOCABULARY_CHARS || o->size <= WG_SPECIALS ||
-        o->size > WG_MAX_TOKENS)
+    if (o->kind < WG_VOCABULARY_BPE || o->kind > WG_VOCABULARY_CHARS || o->size <= WGI_SPECIALS ||
+        o->size > WGI_MAX_TOKENS)
         return wgi_error_set(
             error, WG_EINVAL,
             "vocabulary: expected a known kind and a size from %d to %d, got kind %d and size "
             "%" PRId64,
-            WG_SPECIALS + 1, WG_MAX_TOKENS, (int)o->kind, o->size);
+            WGI_SPECIALS + 1, WGI_MAX_TOKENS, (int)o->kind, o->size);
     bool clean = wgi_text_clean(text.bytes, text.size);
     if ((clean || wgi_text_cleaned(&cleaned, text.bytes, text.size)) &&
         (v = calloc(1, sizeof *v))) {
@@ -164,7 +164,7 @@ static bool number_pieces(wg_vocabulary *v)
     for (int32_t i = 0; v->id_of_piece && i < n; i++) {
         const char *piece = wgi_spm_piece(v->spm, i);
         int64_t id = wgi_tokens_find(&v->tokens, (wgi_slice){piece, strlen(piece)});
-        v->id_of_piece[i] = id < 0 ? v->special[WG_UNK] : (int32_t)id;
+        v->id_of_piece[i] = id < 0 ? v->special[WGI_UNK] : (int32_t)id;
     }
     return v->id_of_piece;
 }
@@ -335,22 +335,22 @@ int64_t wg_vocabulary_size(const wg_vocabulary *v)
 
 int32_t wg_vocabulary_pad(const wg_vocabulary *v)
 {
-    return v->special[WG_PAD];
+    return v->special[WGI_PAD];
 }
 
 int32_t wg_vocabulary_bos(const wg_vocabulary *v)
 {
-    return v->special[WG_BOS];
+    return v->special[WGI_BOS];
 }
 
 int32_t wg_vocabulary_eos(const wg_vocabulary *v)
 {
-    return v->special[WG_EOS];
+    return v->special[WGI_EOS];
 }
 
 int32_t wg_vocabulary_unk(const wg_vocabulary *v)
 {
-    return v->special[WG_UNK];
+    return v->special[WGI_UNK];
 }
 
 const char *wg_vocabulary_piece(const wg_vocabulary *v, int32_t id)
@@ -367,10 +367,10 @@ const char *wg_vocabulary_piece(const wg_vocabulary *v, int32_t id)
 static int32_t id_of(const wg_vocabulary *v, wgi_slice token)
 {
     int64_t id = wgi_tokens_find(&v->tokens, token);
-    for (int i = 0; i < WG_SPECIALS; i++)
+    for (int i = 0; i < WGI_SPECIALS; i++)
         if (id == v->special[i])
             id = -1;
-    return id < 0 ? v->special[WG_UNK] : (int32_t)id;
+    return id < 0 ? v->special[WGI_UNK] : (int32_t)id;
 }
 
 static wg_status encode_tokens(const wg_vocabulary *v, wgi_slice line, int32_t **ids, size_t *n_ids)
@@ -457,7 +457,7 @@ wg_status wg_vocabulary_encode(const wg_vocabulary *v, const char *text, size_t 
 
 static bool left_out(const wg_vocabulary *v, int32_t id)
 {
-    return id == v->special[WG_PAD] || id == v->special[WG_BOS] || id == v->special[WG_EOS];
+    return id == v->special[WGI_PAD] || id == v->special[WGI_BOS] || id == v->special[WGI_EOS];
 }
 
 static wg_status decode_tokens(const wg_vocabulary *v, const int32_t *ids, size_t n_ids,

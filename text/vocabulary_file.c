@@ -12,7 +12,7 @@
 /* ---- tables of tokens ------------------------------------------------------------------------ */
 
 static const char opening[] = "# wengert vocabulary: ";
-static const char *const special_names[WG_SPECIALS] = {"pad", "bos", "eos", "unk"};
+static const char *const special_names[WGI_SPECIALS] = {"pad", "bos", "eos", "unk"};
 static const char plain[] = "\\ \t\n\r",
                   letters[] = "\\stnr"; /* \ and the letter stand for the character */
 
@@ -22,10 +22,10 @@ bool wgi_is_token_file(const char *bytes, size_t size)
 }
 
 static void print_heading(char *text, size_t room, wg_vocabulary_kind kind,
-                          const int32_t special[WG_SPECIALS])
+                          const int32_t special[WGI_SPECIALS])
 {
     size_t n = (size_t)snprintf(text, room, "%s", kind == WG_VOCABULARY_WORDS ? "words" : "chars");
-    for (int i = 0; i < WG_SPECIALS; i++)
+    for (int i = 0; i < WGI_SPECIALS; i++)
         if (special[i] >= 0)
             n += (size_t)snprintf(text + n, room - n, " %s %" PRId32, special_names[i], special[i]);
 }
@@ -59,7 +59,7 @@ static bool read_id(const char **at, int32_t *id)
 }
 
 /* "words pad 0 bos 1 eos 2 unk 3" */
-static bool parse_heading(wgi_slice line, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS])
+static bool parse_heading(wgi_slice line, wg_vocabulary_kind *kind, int32_t special[WGI_SPECIALS])
 {
     char text[128];
     const char *at = text;
@@ -70,8 +70,8 @@ static bool parse_heading(wgi_slice line, wg_vocabulary_kind *kind, int32_t spec
     bool words = skip_word(&at, "words");
     *kind = words ? WG_VOCABULARY_WORDS : WG_VOCABULARY_CHARS;
     bool ok = words || skip_word(&at, "chars");
-    for (int i = 0; ok && i < WG_SPECIALS; i++) {
-        bool needed = i == WG_EOS || i == WG_UNK;
+    for (int i = 0; ok && i < WGI_SPECIALS; i++) {
+        bool needed = i == WGI_EOS || i == WGI_UNK;
         char word[8];
         snprintf(word, sizeof word, " %s", special_names[i]);
         special[i] = ABSENT;
@@ -130,10 +130,10 @@ static wg_status parse_token(wgi_token_table *t, wgi_slice line, const char *pat
 }
 
 /* Checks that special tokens are in the table and distinct; those that are absent become -1. */
-static wg_status check_special(int32_t special[WG_SPECIALS], size_t n, const char *path,
+static wg_status check_special(int32_t special[WGI_SPECIALS], size_t n, const char *path,
                                wg_error *error)
 {
-    for (int i = 0; i < WG_SPECIALS; i++) {
+    for (int i = 0; i < WGI_SPECIALS; i++) {
         if (special[i] == ABSENT) {
             special[i] = -1;
             continue;
@@ -151,7 +151,7 @@ static wg_status check_special(int32_t special[WG_SPECIALS], size_t n, const cha
 }
 
 wg_status wgi_tokens_parse(wgi_token_table *out, wg_vocabulary_kind *kind,
-                           int32_t special[WG_SPECIALS], const char *path, const char *bytes,
+                           int32_t special[WGI_SPECIALS], const char *path, const char *bytes,
                            size_t size, wg_error *error)
 {
     wgi_slice rest = {bytes + sizeof opening - 1, size - (sizeof opening - 1)}, line = {"", 0};
@@ -185,7 +185,7 @@ static void put_token(FILE *f, const char *text)
 }
 
 char *wgi_tokens_text(const wgi_token_table *t, wg_vocabulary_kind kind,
-                      const int32_t special[WG_SPECIALS], size_t *size)
+                      const int32_t special[WGI_SPECIALS], size_t *size)
 {
     wgi_text_buffer b;
     char heading[128];
@@ -201,7 +201,7 @@ char *wgi_tokens_text(const wgi_token_table *t, wg_vocabulary_kind kind,
 }
 
 wg_status wgi_tokens_write(const wgi_token_table *t, wg_vocabulary_kind kind,
-                           const int32_t special[WG_SPECIALS], const char *path, wg_error *error)
+                           const int32_t special[WGI_SPECIALS], const char *path, wg_error *error)
 {
     size_t size;
     char *text = wgi_tokens_text(t, kind, special, &size);

@@ -273,7 +273,7 @@ static wg_status fill_store(wg_trainer *t)
 {
     wgi_step_plan *p;
     wg_batch_size size;
-    const wgi_step_batch first = {.source = &t->train.s, .kind = WG_STEP_UPDATES, .total = 1};
+    const wgi_step_batch first = {.source = &t->train.s, .kind = WGI_STEP_UPDATES, .total = 1};
     return wgi_plans_fill(&t->plans, &first, &p, &size, &t->error);
 }
 
@@ -342,7 +342,7 @@ static wg_status try_batch(wg_trainer *t, const wg_source *source, int64_t i, in
     wg_shape *shapes;
     wg_batch_size size;
     wgi_step_graph s = {.graph = NULL};
-    const bool evaluates = kind == WG_STEP_EVALUATES;
+    const bool evaluates = kind == WGI_STEP_EVALUATES;
     wg_status status = wgi_plans_describe(&t->plans, source, 0, i, &shapes, &size, &t->error);
     if (status != WG_OK)
         return status;
@@ -376,14 +376,14 @@ static wg_status try_batches(wg_trainer *t)
     if (t->task.evaluate) /* it has graphs of its own */
         return WG_OK;
     if (resting)
-        status = try_batch(t, &t->train.s, 0, WG_STEP_UPDATES, resting);
+        status = try_batch(t, &t->train.s, 0, WGI_STEP_UPDATES, resting);
     if (status == WG_OK && t->train.s.batches > 1 && sees_all(t))
-        status = try_batch(t, &t->train.s, t->train.s.batches - 1, WG_STEP_UPDATES, 0);
+        status = try_batch(t, &t->train.s, t->train.s.batches - 1, WGI_STEP_UPDATES, 0);
     if (status != WG_OK || !t->options.validate.n || !valid->batches)
         return status;
-    status = try_batch(t, valid, 0, WG_STEP_EVALUATES, 0);
+    status = try_batch(t, valid, 0, WGI_STEP_EVALUATES, 0);
     if (status == WG_OK && valid->batches > 1)
-        status = try_batch(t, valid, valid->batches - 1, WG_STEP_EVALUATES, 0);
+        status = try_batch(t, valid, valid->batches - 1, WGI_STEP_EVALUATES, 0);
     return status;
 }
 

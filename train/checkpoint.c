@@ -23,8 +23,8 @@ static const struct group {
     bool bare;
 } groups[WG_CHECKPOINT_FILES] = {
     {WGI_FILE_MODEL, WG_FILE_MODEL, "", false},
-    {WGI_FILE_AVERAGE, WG_FILE_AVERAGE, WG_STATES_OF_AVERAGE, true},
-    {WGI_FILE_OPTIMIZER, WG_FILE_OPTIMIZER, WG_STATES_OF_OPTIMIZER, false},
+    {WGI_FILE_AVERAGE, WG_FILE_AVERAGE, WGI_STATES_OF_AVERAGE, true},
+    {WGI_FILE_OPTIMIZER, WG_FILE_OPTIMIZER, WGI_STATES_OF_OPTIMIZER, false},
 };
 enum { MODEL = 0, AVERAGE };
 
@@ -37,8 +37,8 @@ static bool belongs(const wg_tensor *t, const struct group *g)
 {
     if (*g->prefix)
         return begins(t->name, g->prefix);
-    return !begins(t->name, WG_STATES_OF_AVERAGE) && !begins(t->name, WG_STATES_OF_OPTIMIZER) &&
-           !begins(t->name, WG_STATES_OF_GRADIENT);
+    return !begins(t->name, WGI_STATES_OF_AVERAGE) && !begins(t->name, WGI_STATES_OF_OPTIMIZER) &&
+           !begins(t->name, WGI_STATES_OF_GRADIENT);
 }
 
 /* What the model has besides averaged parameters: states, such as the running statistics of batch
@@ -46,7 +46,7 @@ static bool belongs(const wg_tensor *t, const struct group *g)
 static bool has_no_average(const wg_store *store, const wg_tensor *t)
 {
     char name[WGI_STATE_NAME];
-    wgi_state_name(name, WG_STATES_OF_AVERAGE, "", t->name);
+    wgi_state_name(name, WGI_STATES_OF_AVERAGE, "", t->name);
     return belongs(t, &groups[MODEL]) && !wg_store_find(store, name);
 }
 
@@ -143,7 +143,7 @@ void wg_checkpoint_swap_averages(wg_store *store)
 {
     const wg_tensor *average;
     for (size_t i = 0; (average = wg_store_at(store, i)); i++) {
-        const char *name = average->name + strlen(WG_STATES_OF_AVERAGE);
+        const char *name = average->name + strlen(WGI_STATES_OF_AVERAGE);
         const wg_tensor *t = belongs(average, &groups[AVERAGE]) ? wg_store_find(store, name) : NULL;
         if (t)
             swap_bytes(average->data, t->data,

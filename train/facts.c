@@ -36,8 +36,8 @@ static void add_model(wg_trainer *t)
     size_t tensors = 0;
     const wg_tensor *x;
     for (size_t i = 0; (x = wg_store_at(t->store, i)); i++) {
-        if (begins(x->name, WG_STATES_OF_AVERAGE) || begins(x->name, WG_STATES_OF_OPTIMIZER) ||
-            begins(x->name, WG_STATES_OF_GRADIENT))
+        if (begins(x->name, WGI_STATES_OF_AVERAGE) || begins(x->name, WGI_STATES_OF_OPTIMIZER) ||
+            begins(x->name, WGI_STATES_OF_GRADIENT))
             continue;
         tensors++;
         numbers += wg_shape_count(&x->shape);

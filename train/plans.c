@@ -22,10 +22,10 @@ static wgi_place place_of(wg_plan *p, const wg_value *v)
 
 void wgi_averages_start(const wg_store *store, size_t from)
 {
-    const size_t n = strlen(WG_STATES_OF_AVERAGE);
+    const size_t n = strlen(WGI_STATES_OF_AVERAGE);
     const wg_tensor *t;
     for (size_t i = from; (t = wg_store_at(store, i)); i++) {
-        const wg_tensor *p = strncmp(t->name, WG_STATES_OF_AVERAGE, n) == 0
+        const wg_tensor *p = strncmp(t->name, WGI_STATES_OF_AVERAGE, n) == 0
                                  ? wg_store_find(store, t->name + n)
                                  : NULL;
         if (p)

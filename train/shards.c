@@ -47,7 +47,7 @@ static wg_status add_average(wg_trainer *t, size_t i)
     const wg_tensor *p = t->shards.parameter[i], *average;
     if (t->options.average <= 0)
         return WG_OK;
-    wgi_state_name(name, WG_STATES_OF_AVERAGE, "", p->name);
+    wgi_state_name(name, WGI_STATES_OF_AVERAGE, "", p->name);
     if (wg_store_add(t->store, name, p->dtype, &p->shape, &average) != WG_OK)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     memcpy(average->data, p->data, bytes_of(p)); /* nothing is trained yet */
@@ -85,7 +85,7 @@ static void note_moments(wg_trainer *t)
     const wg_tensor *x;
     size_t own = 0;
     for (size_t i = 0; (x = wg_store_at(t->store, i)); i++)
-        if (strncmp(x->name, WG_STATES_OF_OPTIMIZER, strlen(WG_STATES_OF_OPTIMIZER)) == 0)
+        if (strncmp(x->name, WGI_STATES_OF_OPTIMIZER, strlen(WGI_STATES_OF_OPTIMIZER)) == 0)
             own += bytes_of(x);
     wgi_report_note(t, "each of %d ranks has a part of the optimizer's moments: %.1f MiB on rank 0",
                     wg_ranks_count(t->options.ranks), (double)own / (1 << 20));
@@ -102,7 +102,7 @@ wg_status wgi_shards_open(wg_trainer *t)
     wg_status status = wgi_plans_describe(&t->plans, source, 0, 0, &shapes, &size, &t->error);
     if (status != WG_OK)
         return status;
-    wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes, WG_STEP_UPDATES, 0);
+    wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes, WGI_STEP_UPDATES, 0);
     status = wg_graph_status(s.graph); /* it was planned before */
     status = status == WG_OK ? take_parameters(t, s.trained, s.n_trained)
                              : wgi_error_set(&t->error, status, "out of memory");
@@ -156,7 +156,7 @@ static const char *moment(const wg_trainer *t, int k)
 
 static void name_moment(const wg_trainer *t, size_t i, int k, char name[WGI_STATE_NAME])
 {
-    wgi_state_name(name, WG_STATES_OF_OPTIMIZER, moment(t, k), t->shards.parameter[i]->name);
+    wgi_state_name(name, WGI_STATES_OF_OPTIMIZER, moment(t, k), t->shards.parameter[i]->name);
 }
 
 /* What ranks other than 0 need to receive a moment; freed by the caller. */

@@ -220,7 +220,7 @@ static wg_value *state_of(wg_graph *g, const char *prefix, int level, const wg_v
 /* average' = (1 - s) average + s p */
 static void smooth_one(wg_value *parameter, wg_value *p, double s)
 {
-    wg_value *average = state_of(wg_graph_of(parameter), WG_STATES_OF_AVERAGE, 0, parameter);
+    wg_value *average = state_of(wg_graph_of(parameter), WGI_STATES_OF_AVERAGE, 0, parameter);
     wg_assign(average, wg_moving_average(average, p, 1 - s));
 }
 
@@ -377,13 +377,13 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
                                          s->others ? 3 : 2);
     wg_value *norm = clips ? wg_minimum(s->norm, wg_scalar_like(s->norm, opt->clip_norm)) : s->norm;
     for (size_t first = 0, n; first < d->n; first += n) {
-        char name[60] = "optimizer"; /* WG_STATES_OF_OPTIMIZER without its slash */
+        char name[60] = "optimizer"; /* WGI_STATES_OF_OPTIMIZER without its slash */
         int64_t every = f->every ? f->every[first] : 1;
         n = 1;
         while (first + n < d->n && (!f->every || f->every[first + n] == every))
             n++;
         if (every > 1)
-            snprintf(name, sizeof name, WG_STATES_OF_OPTIMIZER "every %" PRId64, every);
+            snprintf(name, sizeof name, WGI_STATES_OF_OPTIMIZER "every %" PRId64, every);
         update_some(opt, d, first, n, rate, norm, name, f, part);
     }
     if (o->average > 0)
@@ -394,7 +394,7 @@ int wgi_step_kind(int64_t i, int64_t n)
 {
     bool last = i + 1 == n;
     int64_t adds = last ? i : i & ~(i + 1); /* all levels that wait, or those that are full now */
-    return (last ? WG_STEP_UPDATES : 0) | (int)(adds << WGI_FIRST_LEVEL);
+    return (last ? WGI_STEP_UPDATES : 0) | (int)(adds << WGI_FIRST_LEVEL);
 }
 
 /* Adds the sums that this batch completes, to the gradient of p; then keeps the sum for a later
@@ -407,11 +407,11 @@ static wg_value *add_batches(wg_graph *g, const wg_value *p, wg_value *grad, int
         grad = wg_barrier(grad, NULL, 0);
     for (int l = 0; l < WGI_MOST_LEVELS; l++)
         if (kind >> (WGI_FIRST_LEVEL + l) & 1) {
-            grad = wg_add(state_of(g, WG_STATES_OF_GRADIENT, l, p), grad);
+            grad = wg_add(state_of(g, WGI_STATES_OF_GRADIENT, l, p), grad);
             level = l + 1;
         }
-    if (!(kind & WG_STEP_UPDATES))
-        wg_assign(state_of(g, WG_STATES_OF_GRADIENT, level, p), grad);
+    if (!(kind & WGI_STEP_UPDATES))
+        wg_assign(state_of(g, WGI_STATES_OF_GRADIENT, level, p), grad);
     return grad;
 }
 
@@ -466,11 +466,11 @@ static void train(wgi_step_graph *s, const wg_trainer_options *o, int kind, wgi_
     if (wg_graph_status(s->graph) != WG_OK)
         return;
     s->counted = s->others ? wg_add(s->loss, s->others) : s->loss;
-    if (kind & WG_STEP_EMPTY)
+    if (kind & WGI_STEP_EMPTY)
         count_nothing(s, &d);
     for (size_t i = 0; i < d.n; i++)
         d.grads[i] = add_batches(s->graph, d.params[i], d.grads[i], kind);
-    if (!(kind & WG_STEP_UPDATES))
+    if (!(kind & WGI_STEP_UPDATES))
         return;
     s->trained = d.params;
     s->n_trained = d.n;
@@ -489,7 +489,7 @@ void wgi_step_build(wgi_step_graph *out, const wg_trainer_options *o, const wg_f
     *out = (wgi_step_graph){.graph = g};
     if (!g)
         return;
-    bool evaluates = kind & WG_STEP_EVALUATES;
+    bool evaluates = kind & WGI_STEP_EVALUATES;
     out->inputs = wg_graph_alloc(g, (n_fields + 1) * sizeof(wg_value *));
     build_loss(out, o, fields, n_fields, shapes, evaluates ? WG_MODE_INFERENCE : WG_MODE_TRAINING);
     if (out->loss && !evaluates)

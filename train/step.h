@@ -16,9 +16,9 @@
  * a second one is added to them.  A kind is a set of these bits, and bit WGI_FIRST_LEVEL + l says
  * that the sum of level l is added to the gradient. */
 enum {
-    WG_STEP_UPDATES = 1,   /* updates the parameters instead of keeping the sum              */
-    WG_STEP_EVALUATES = 2, /* neither: the loss and the metrics of validation data           */
-    WG_STEP_EMPTY = 4,     /* of a rank without a batch: its gradient is that of no batch    */
+    WGI_STEP_UPDATES = 1,   /* updates the parameters instead of keeping the sum              */
+    WGI_STEP_EVALUATES = 2, /* neither: the loss and the metrics of validation data           */
+    WGI_STEP_EMPTY = 4,     /* of a rank without a batch: its gradient is that of no batch    */
     WGI_FIRST_LEVEL = 3,
     WGI_MOST_LEVELS = 24
 };
@@ -59,10 +59,10 @@ typedef struct wgi_step_graph {
 void wgi_step_build(wgi_step_graph *out, const wg_trainer_options *o, const wg_field *fields,
                     size_t n_fields, const wg_shape *shapes, int kind, wgi_group_set resting);
 
-#define WG_STATES_OF_AVERAGE "average/"
-#define WG_STATES_OF_OPTIMIZER "optimizer/"
+#define WGI_STATES_OF_AVERAGE "average/"
+#define WGI_STATES_OF_OPTIMIZER "optimizer/"
 #define WGI_STEP_OF_OPTIMIZER "optimizer/step" /* Adam's number of steps */
-#define WG_STATES_OF_GRADIENT "gradient/"
+#define WGI_STATES_OF_GRADIENT "gradient/"
 
 /* PREFIX, one of these, then PART, which may be "" or end in a slash, then the name of a parameter;
  * there is room for any. */

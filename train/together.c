@@ -64,13 +64,13 @@ static void add_program(facts *f)
 
 static bool waits(const wg_tensor *x)
 {
-    return strncmp(x->name, WG_STATES_OF_GRADIENT, strlen(WG_STATES_OF_GRADIENT)) == 0;
+    return strncmp(x->name, WGI_STATES_OF_GRADIENT, strlen(WGI_STATES_OF_GRADIENT)) == 0;
 }
 
 /* Whether all ranks have the tensor, and with the same numbers after an update. */
 static bool is_common(const wg_trainer *t, const wg_tensor *x)
 {
-    bool moment = strncmp(x->name, WG_STATES_OF_OPTIMIZER, strlen(WG_STATES_OF_OPTIMIZER)) == 0 &&
+    bool moment = strncmp(x->name, WGI_STATES_OF_OPTIMIZER, strlen(WGI_STATES_OF_OPTIMIZER)) == 0 &&
                   strcmp(x->name, WGI_STEP_OF_OPTIMIZER) != 0;
     return !waits(x) && !(moment && t->options.shard_optimizer);
 }
@@ -114,7 +114,7 @@ static wg_status add_model(facts *f, wg_trainer *t)
     if (status != WG_OK)
         return status;
     o.shard_optimizer = false;
-    wgi_step_build(&s, &o, source->fields, source->n_fields, shapes, WG_STEP_UPDATES, 0);
+    wgi_step_build(&s, &o, source->fields, source->n_fields, shapes, WGI_STEP_UPDATES, 0);
     status = wg_graph_status(s.graph); /* it was planned before */
     uint64_t hash = status == WG_OK ? wg_graph_hash(s.graph) : 0;
     for (size_t i = 0; status == WG_OK && i < wg_graph_value_count(s.graph); i++) {

@@ -158,7 +158,7 @@ wg_graph *wg_trainer_graph(wg_trainer *t, wg_mode mode)
     if (wgi_plans_describe(&t->plans, source, 0, 0, &shapes, &size, &t->error) != WG_OK)
         return NULL;
     wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes,
-                   training ? WG_STEP_UPDATES : WG_STEP_EVALUATES, 0);
+                   training ? WGI_STEP_UPDATES : WGI_STEP_EVALUATES, 0);
     if (wg_graph_status(s.graph) == WG_OK)
         return s.graph;
     wgi_error_set(&t->error, wg_graph_status(s.graph), "%s",

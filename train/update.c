@@ -179,12 +179,12 @@ static wg_status run_batch(wg_trainer *t, group *g, int64_t k, int kind, wgi_ste
     t->is_whole = false;
     status = wg_plan_run((*p)->plan, step_of(t, t->progress.update + 1, k));
     char what[80];
-    bool counts = !(kind & WG_STEP_EMPTY);
+    bool counts = !(kind & WGI_STEP_EMPTY);
     bool lost = counts && (!isfinite(wgi_place_get(&(*p)->loss)) ||
                            find_bad_loss(t, g, *p, what, sizeof what));
     if (status == WG_OK && lost)
         status = WG_ENONFINITE;
-    if (status == WG_ENONFINITE && t->options.ranks && !(kind & WG_STEP_UPDATES)) {
+    if (status == WG_ENONFINITE && t->options.ranks && !(kind & WGI_STEP_UPDATES)) {
         g->is_bad = true; /* the others hear of it at the end of the update */
         return WG_OK;
     }
@@ -203,7 +203,7 @@ static wg_status run_own(wg_trainer *t, group *g, wgi_step_plan **p, wgi_means *
     wg_status status = WG_OK;
     if (g->own_n == 0) {
         g->own = 0;
-        return run_batch(t, g, 0, WG_STEP_UPDATES | WG_STEP_EMPTY, p, m);
+        return run_batch(t, g, 0, WGI_STEP_UPDATES | WGI_STEP_EMPTY, p, m);
     }
     for (int64_t i = 0; i < g->own_n && status == WG_OK; i++) {
         bool ends = i > 0 && !t->options.ranks && wgi_trainer_is_asked(t);

@@ -75,7 +75,7 @@ static wg_status add_batch(wgi_means *m, wgi_plans *plans, const wg_source *sour
 {
     wgi_step_plan *p;
     wg_batch_size size;
-    const wgi_step_batch batch = {.source = source, .i = i, .kind = WG_STEP_EVALUATES, .total = 1};
+    const wgi_step_batch batch = {.source = source, .i = i, .kind = WGI_STEP_EVALUATES, .total = 1};
     wg_status status = wgi_plans_fill(plans, &batch, &p, &size, error);
     if (status != WG_OK)
         return wgi_error_prefix(error, status, "validation: ");

@@ -110,7 +110,7 @@ static wg_status find_best(char **path, const wgi_opened_model *m, const char *f
     char name[64];
     int first = wgi_metric_named(m->settings.valid_metrics, 0);
     wg_status status = WG_OK;
-    for (int i = first >= 0 ? -1 : 0; i < WG_METRICS && status == WG_OK; i++) {
+    for (int i = first >= 0 ? -1 : 0; i < WGI_METRICS && status == WG_OK; i++) {
         snprintf(name, sizeof name, "best-%s.safetensors",
                  wgi_metric_kinds[i < 0 ? first : i].name);
         status = choose(path, folder, name, error);

@@ -308,7 +308,7 @@ wg_status wg_translation_trainer_on(wg_trainer **out, const wg_settings *setting
         return status;
     }
     const wg_settings *s = &m->settings;
-    for (int k = 0; k < WG_METRICS; k++)
+    for (int k = 0; k < WGI_METRICS; k++)
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without memory the status says so */
         m->metric[k] = wgi_metric_kinds[k].name;
     const wgi_task task = {
@@ -322,7 +322,7 @@ wg_status wg_translation_trainer_on(wg_trainer **out, const wg_settings *setting
                   .pretrained = "--pretrained-model",
                   .overwrite = "--overwrite",
                   .accumulate = "--optimizer-delay"},
-        .files = {.metrics = m->metric, .n_metrics = WG_METRICS, .other = WG_FILE_CONFIG},
+        .files = {.metrics = m->metric, .n_metrics = WGI_METRICS, .other = WG_FILE_CONFIG},
         .open = open_data,
         .check_pretrained = check_pretrained,
         .note = note,

@@ -29,7 +29,7 @@ typedef struct wgi_translation {
     wg_file_note note;                 /* of the vocabularies */
     wg_file_note fact[WG_MAX_OPTIONS]; /* [n_facts] settings that must stay */
     size_t n_facts;
-    const char *metric[WG_METRICS];
+    const char *metric[WGI_METRICS];
 } wgi_translation;
 
 /* Of a trainer that wg_translation_trainer made. */

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-const wgi_metric_kind wgi_metric_kinds[WG_METRICS] = {
-    [WG_METRIC_CROSS_ENTROPY] = {"cross-entropy", WG_LESS_IS_BETTER, 4},
-    [WG_METRIC_PERPLEXITY] = {"perplexity", WG_LESS_IS_BETTER, 4},
-    [WG_METRIC_ACCURACY] = {"accuracy", WG_MORE_IS_BETTER, 4},
-    [WG_METRIC_BLEU] = {"bleu", WG_MORE_IS_BETTER, 2},
-    [WG_METRIC_CHRF] = {"chrf", WG_MORE_IS_BETTER, 2},
+const wgi_metric_kind wgi_metric_kinds[WGI_METRICS] = {
+    [WGI_METRIC_CROSS_ENTROPY] = {"cross-entropy", WG_LESS_IS_BETTER, 4},
+    [WGI_METRIC_PERPLEXITY] = {"perplexity", WG_LESS_IS_BETTER, 4},
+    [WGI_METRIC_ACCURACY] = {"accuracy", WG_MORE_IS_BETTER, 4},
+    [WGI_METRIC_BLEU] = {"bleu", WG_MORE_IS_BETTER, 2},
+    [WGI_METRIC_CHRF] = {"chrf", WG_MORE_IS_BETTER, 2},
 };
 
 int wgi_metric_named(const char *words, size_t i)
@@ -23,7 +23,7 @@ int wgi_metric_named(const char *words, size_t i)
         words += strspn(words, blanks);
     }
     size_t n = strcspn(words, blanks);
-    for (int k = 0; n && k < WG_METRICS; k++)
+    for (int k = 0; n && k < WGI_METRICS; k++)
         if (strlen(wgi_metric_kinds[k].name) == n &&
             memcmp(wgi_metric_kinds[k].name, words, n) == 0)
             return k;
@@ -40,7 +40,7 @@ static bool asked_for(const char *words, int metric)
 }
 
 /* value[k] of each metric that is asked for, of the texts against the target lines as read. */
-static wg_status score(double value[WG_METRICS], const wgi_validator *v, const bool *asked,
+static wg_status score(double value[WGI_METRICS], const wgi_validator *v, const bool *asked,
                        char **texts, const char **references, wg_error *error)
 {
     const wg_corpus *c = v->data->valid;
@@ -48,21 +48,21 @@ static wg_status score(double value[WG_METRICS], const wgi_validator *v, const b
     wg_status status = WG_OK;
     for (size_t i = 0; i < n; i++)
         references[i] = wg_corpus_text(c, i, 1);
-    if (asked[WG_METRIC_BLEU]) {
+    if (asked[WGI_METRIC_BLEU]) {
         wg_bleu b = {.score = 0};
         status = wg_bleu_compute(&b, (const char *const *)texts, references, n,
                                  &(wg_bleu_options){.tokenizer = v->settings->bleu_tokenizer});
-        value[WG_METRIC_BLEU] = b.score;
+        value[WGI_METRIC_BLEU] = b.score;
     }
-    if (status == WG_OK && asked[WG_METRIC_CHRF])
-        status = wg_chrf_compute(&value[WG_METRIC_CHRF], (const char *const *)texts, references, n,
+    if (status == WG_OK && asked[WGI_METRIC_CHRF])
+        status = wg_chrf_compute(&value[WGI_METRIC_CHRF], (const char *const *)texts, references, n,
                                  NULL);
     return status == WG_OK
                ? WG_OK
                : wgi_error_set(error, status, "scores of translations: %s", wg_status_text(status));
 }
 
-static wg_status score_translations(double value[WG_METRICS], wgi_validator *v, const bool *asked,
+static wg_status score_translations(double value[WGI_METRICS], wgi_validator *v, const bool *asked,
                                     wg_error *left_out, wg_error *error)
 {
     size_t n = wg_corpus_count(v->data->valid);
@@ -87,20 +87,20 @@ static wg_status score_translations(double value[WG_METRICS], wgi_validator *v, 
 wg_status wgi_validate_translations(wgi_means *m, wgi_validator *v, wg_error *left_out,
                                     wg_error *error)
 {
-    double value[WG_METRICS];
-    bool asked[WG_METRICS];
+    double value[WGI_METRICS];
+    bool asked[WGI_METRICS];
     wg_status status = WG_OK;
     wgi_error_clear(left_out);
-    for (int k = 0; k < WG_METRICS; k++) {
+    for (int k = 0; k < WGI_METRICS; k++) {
         const wg_metric *measured = wgi_means_find(m, wgi_metric_kinds[k].name);
         value[k] = measured ? measured->value : NAN;
         asked[k] = asked_for(v->settings->valid_metrics, k);
     }
-    value[WG_METRIC_PERPLEXITY] = exp(value[WG_METRIC_CROSS_ENTROPY]);
-    if (asked[WG_METRIC_BLEU] || asked[WG_METRIC_CHRF])
+    value[WGI_METRIC_PERPLEXITY] = exp(value[WGI_METRIC_CROSS_ENTROPY]);
+    if (asked[WGI_METRIC_BLEU] || asked[WGI_METRIC_CHRF])
         status = score_translations(value, v, asked, left_out, error);
     m->n = 1; /* after the cost, in the order of the table */
-    for (int k = 0; k < WG_METRICS; k++) {
+    for (int k = 0; k < WGI_METRICS; k++) {
         const wgi_metric_kind *kind = &wgi_metric_kinds[k];
         wgi_means_put(m, kind->name, value[k], kind->better, kind->decimals);
     }

@@ -8,12 +8,12 @@
 #include "wengert/distributed/ranks.h"
 
 enum wgi_metric {
-    WG_METRIC_CROSS_ENTROPY = 0, /* -log p of a target token, in nats, without label smoothing */
-    WG_METRIC_PERPLEXITY,        /* its exp                                                    */
-    WG_METRIC_ACCURACY,          /* share of target tokens that have the greatest probability  */
-    WG_METRIC_BLEU,              /* of translations, 0 to 100                                  */
-    WG_METRIC_CHRF,              /* 0 to 100                                                   */
-    WG_METRICS
+    WGI_METRIC_CROSS_ENTROPY = 0, /* -log p of a target token, in nats, without label smoothing */
+    WGI_METRIC_PERPLEXITY,        /* its exp                                                    */
+    WGI_METRIC_ACCURACY,          /* share of target tokens that have the greatest probability  */
+    WGI_METRIC_BLEU,              /* of translations, 0 to 100                                  */
+    WGI_METRIC_CHRF,              /* 0 to 100                                                   */
+    WGI_METRICS
 };
 
 typedef struct wgi_metric_kind {
@@ -21,7 +21,7 @@ typedef struct wgi_metric_kind {
     wg_better better;
     int decimals; /* with which it is printed */
 } wgi_metric_kind;
-extern const wgi_metric_kind wgi_metric_kinds[WG_METRICS];
+extern const wgi_metric_kind wgi_metric_kinds[WGI_METRICS];
 
 /* The i-th metric named in `words`, which are separated by blanks; -1 past the end. */
 int wgi_metric_named(const char *words, size_t i);

@@ -29,7 +29,7 @@ static inline void cpu_share_rows(const wg_call *call, cpu_tasks *tasks)
 
 #define UNARY_OF(function, from, to, formula)                                                      \
     void function(wg_call *call);                                                                  \
-    static void WG_PASTE(function, _tasks)(const wg_call *call, const void *loop, int64_t first,   \
+    static void WGI_PASTE(function, _tasks)(const wg_call *call, const void *loop, int64_t first,  \
                                            int64_t end)                                            \
     {                                                                                              \
         (void)loop;                                                                                \
@@ -43,7 +43,7 @@ static inline void cpu_share_rows(const wg_call *call, cpu_tasks *tasks)
     }                                                                                              \
     void function(wg_call *call)                                                                   \
     {                                                                                              \
-        cpu_share_elements(call, WG_PASTE(function, _tasks));                                      \
+        cpu_share_elements(call, WGI_PASTE(function, _tasks));                                     \
     }
 /* clang-format on */
 
@@ -63,7 +63,7 @@ static inline void cpu_share_rows(const wg_call *call, cpu_tasks *tasks)
 
 #define BINARY_OF(function, from, to, formula)                                                     \
     void function(wg_call *call);                                                                  \
-    static void WG_PASTE(function, _tasks)(const wg_call *call, const void *loop, int64_t first,   \
+    static void WGI_PASTE(function, _tasks)(const wg_call *call, const void *loop, int64_t first,  \
                                            int64_t end)                                            \
     {                                                                                              \
         const wgi_rows *r = loop;                                                                  \
@@ -83,7 +83,7 @@ static inline void cpu_share_rows(const wg_call *call, cpu_tasks *tasks)
     }                                                                                              \
     void function(wg_call *call)                                                                   \
     {                                                                                              \
-        cpu_share_rows(call, WG_PASTE(function, _tasks));                                          \
+        cpu_share_rows(call, WGI_PASTE(function, _tasks));                                         \
     }
 /* clang-format on */
 

@@ -20,12 +20,12 @@
 #include <math.h>
 #include <string.h>
 
-#define WG_PASTE_(a, b) a##b
-#define WG_PASTE(a, b) WG_PASTE_(a, b)
+#define WGI_PASTE_(a, b) a##b
+#define WGI_PASTE(a, b) WGI_PASTE_(a, b)
 
 #ifdef REAL
 typedef REAL real;
-#define KERNEL(name) WG_PASTE(wgi_cpu_##name##_, SUFFIX)
+#define KERNEL(name) WGI_PASTE(wgi_cpu_##name##_, SUFFIX)
 #ifdef REAL_IS_FLOAT
 #include <tgmath.h>  /* exp(x) is expf(x) where real is float */
 typedef double wide; /* of accumulators */

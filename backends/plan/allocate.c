@@ -74,7 +74,7 @@ static bool allocate_inputs(wgi_planner *p)
         return wgi_planner_fail(p, WG_ENOMEM, "no memory for inputs of %zu bytes", bytes);
     memset(p->memory.inputs, p->options.poison ? 0xff : 0, bytes);
     for (size_t i = 0; i < l->n_storages; i++)
-        if (l->storage[i].kind == WG_STORAGE_INPUT)
+        if (l->storage[i].kind == WGI_STORAGE_INPUT)
             l->storage[i].memory = p->memory.inputs + l->storage[i].offset;
     return true;
 }

@@ -81,7 +81,7 @@ static bool is_worse(double y, const double *x, int n)
 
 /* Values of one element, by their ids. */
 typedef struct element {
-    _Alignas(WG_ALIGN) unsigned char bytes[WG_ALIGN];
+    _Alignas(WGI_ALIGN) unsigned char bytes[WGI_ALIGN];
 } element;
 
 static bool compute(const wgi_open_backend *b, const wg_node *n, element *of)
@@ -121,7 +121,7 @@ const wg_node *wgi_blame_step(wg_plan *p, const wgi_work *work, const wgi_witnes
     wg_graph *g = p->blamed = w->complete ? wg_graph_new() : NULL;
     element *of = NULL;
     if (g && add_steps(g, n, in, y))
-        of = aligned_alloc(WG_ALIGN, wg_graph_value_count(g) * sizeof *of);
+        of = aligned_alloc(WGI_ALIGN, wg_graph_value_count(g) * sizeof *of);
     for (int k = 0; of && k < n->n_in; k++)
         memcpy(of[in[k]->id].bytes, element_of(n, w, k, at), wg_dtype_size(n->in[k]->dtype));
     if (of)

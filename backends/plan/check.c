@@ -110,7 +110,7 @@ static bool prepare(check *c)
     if (!c->of || !c->border)
         return false;
     for (size_t i = 0; i < p->layout.n_storages; i++)
-        if (p->layout.storage[i].kind == WG_STORAGE_BUFFER) {
+        if (p->layout.storage[i].kind == WGI_STORAGE_BUFFER) {
             c->border[n++] = p->layout.storage[i].offset;
             c->border[n++] = p->layout.storage[i].offset + p->layout.storage[i].bytes;
         }
@@ -133,8 +133,8 @@ static void find_ranges(check *c)
     int64_t end = (int64_t)p->program.n_work;
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
         int64_t s = p->layout.storage_of[i];
-        c->of[i].last = WG_NONE;
-        if (s != WG_NONE && p->layout.storage[s].kind == WG_STORAGE_BUFFER) {
+        c->of[i].last = WGI_NONE;
+        if (s != WGI_NONE && p->layout.storage[s].kind == WGI_STORAGE_BUFFER) {
             c->of[i].begin = p->layout.storage[s].offset;
             c->of[i].end =
                 p->layout.storage[s].offset + wgi_round_up(wg_value_bytes(wg_graph_value(p->g, i)));
@@ -231,9 +231,9 @@ static bool claim_result(check *c, int64_t i, const wgi_work *w, int j)
     range *r = &c->of[v->id];
     if (w->call.out[j] != wgi_memory_of(p, v))
         return fail(c, i, "is written to another address than its own", v, NULL);
-    if (p->layout.storage[p->layout.storage_of[v->id]].kind != WG_STORAGE_BUFFER)
+    if (p->layout.storage[p->layout.storage_of[v->id]].kind != WGI_STORAGE_BUFFER)
         return check_leaf(c, i, w->node, j);
-    if (r->end > p->layout.buffer_bytes || r->begin % WG_ALIGN)
+    if (r->end > p->layout.buffer_bytes || r->begin % WGI_ALIGN)
         return fail(c, i, "lies beyond the buffer or is not aligned", v, NULL);
     if (is_claimed(c, r->begin, r->end))
         return fail_overlap(c, i, v, r->begin, r->end);
@@ -244,7 +244,7 @@ static bool claim_result(check *c, int64_t i, const wgi_work *w, int j)
 static bool check_scratch(check *c, int64_t i, const wgi_work *w)
 {
     const wg_plan *p = c->p;
-    if (w->scratch == WG_NONE)
+    if (w->scratch == WGI_NONE)
         return true;
     const wgi_storage *s = &p->layout.storage[w->scratch];
     if (s->offset + s->bytes > p->layout.buffer_bytes || w->call.scratch != s->memory)

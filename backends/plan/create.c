@@ -78,8 +78,8 @@ static void clear_results(const wg_plan *p)
 {
     for (size_t i = 0; i < p->readable.count; i++) {
         const wg_value *v = p->readable.of[i];
-        int64_t at = v ? p->layout.storage_of[v->id] : WG_NONE;
-        if (at != WG_NONE && p->layout.storage[at].kind == WG_STORAGE_BUFFER)
+        int64_t at = v ? p->layout.storage_of[v->id] : WGI_NONE;
+        if (at != WGI_NONE && p->layout.storage[at].kind == WGI_STORAGE_BUFFER)
             memset(p->layout.storage[at].memory, p->options.poison ? 0xff : 0, wg_value_bytes(v));
     }
 }

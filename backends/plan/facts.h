@@ -11,7 +11,7 @@
 #include "wengert/ops/leaf.h"
 #include "wengert/ops/table.h"
 
-enum { WG_NONE = -1 }; /* an index of nothing */
+enum { WGI_NONE = -1 }; /* an index of nothing */
 
 static inline bool wgi_is_constant(const wg_node *n)
 {

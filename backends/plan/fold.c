@@ -101,15 +101,17 @@ static bool keep(wgi_planner *p, void *const *data, const bool *kept)
         if (!data[i] || p->root[i] != i || !kept[i])
             continue;
         p->layout.storage_of[i] = (int64_t)p->layout.n_storages;
-        p->layout.storage[p->layout.n_storages++] = (wgi_storage){
-            .kind = WG_STORAGE_CONSTANT, .bytes = wgi_round_up(wg_value_bytes(v)), .offset = total};
+        p->layout.storage[p->layout.n_storages++] =
+            (wgi_storage){.kind = WGI_STORAGE_CONSTANT,
+                          .bytes = wgi_round_up(wg_value_bytes(v)),
+                          .offset = total};
         total += wgi_round_up(wg_value_bytes(v));
     }
     p->memory.constants = wgi_aligned_alloc(total);
     if (!p->memory.constants)
         return false;
     for (size_t i = 0; i < values; i++) {
-        if (p->root[i] != i || p->layout.storage_of[i] == WG_NONE)
+        if (p->root[i] != i || p->layout.storage_of[i] == WGI_NONE)
             continue;
         wgi_storage *s = &p->layout.storage[p->layout.storage_of[i]];
         s->memory = p->memory.constants + s->offset;

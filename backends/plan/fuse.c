@@ -24,7 +24,7 @@ typedef struct pass {
     wgi_fusion_view view;
     wgi_fused *found; /* fusions that hold, in the order of their first replaced node */
     size_t n_found, room;
-    int64_t *starts;              /* [nodes] fusion that starts here, or WG_NONE */
+    int64_t *starts;              /* [nodes] fusion that starts here, or WGI_NONE */
     wg_value **map;               /* [values] in `to` */
     wg_value **lists, **list_end; /* of those fusions that have one */
 } pass;
@@ -37,7 +37,7 @@ static wg_value **operands_of(wgi_fused *f)
 /* The values that it replaces; *n is how many places there are. */
 static wg_value **replaced_by(wgi_fused *f, int *n)
 {
-    *n = f->n_replaces ? f->n_replaces : WG_FUSED_RESULTS;
+    *n = f->n_replaces ? f->n_replaces : WGI_FUSED_RESULTS;
     return f->n_replaces ? f->list + f->n_in : f->replaces;
 }
 
@@ -87,7 +87,7 @@ static bool admit(pass *s, wgi_fused *f)
     wg_value **in = operands_of(f), **replaces = replaced_by(f, &n);
     for (int i = 0; i < n; i++) {
         const wg_value *v = replaces[i];
-        if (v && s->view.replaced_by[v->id] != WG_NONE)
+        if (v && s->view.replaced_by[v->id] != WGI_NONE)
             return true;
         if (v && v->node->id < start)
             start = v->node->id;
@@ -95,7 +95,7 @@ static bool admit(pass *s, wgi_fused *f)
     for (int i = 0; i < f->n_in; i++)
         if (in[i] && !is_leaf(in[i]->node) && in[i]->node->id >= start)
             return true;
-    if (start == UINT32_MAX || s->starts[start] != WG_NONE)
+    if (start == UINT32_MAX || s->starts[start] != WGI_NONE)
         return true;
     if (!WGI_RESERVE(s->found, s->room, s->n_found + 1))
         return false;
@@ -177,7 +177,7 @@ static bool copy_all(pass *s)
         wg_node *n = wg_graph_node(s->source, i);
         if (!s->view.needed[i] || is_leaf(n))
             continue;
-        if (s->starts[i] != WG_NONE && !build(s, &s->found[s->starts[i]]))
+        if (s->starts[i] != WGI_NONE && !build(s, &s->found[s->starts[i]]))
             return false;
         if (!copy_node(s, n))
             return false;
@@ -192,14 +192,14 @@ static bool start(pass *s)
     s->view.replaced_by = malloc((values + 1) * sizeof *s->view.replaced_by);
     s->starts = malloc((nodes + 1) * sizeof *s->starts);
     s->map = calloc(values + 1, sizeof(wg_value *));
-    s->lists = malloc((WG_FUSED_PER_NODE * nodes + 1) * sizeof(wg_value *));
+    s->lists = malloc((WGI_FUSED_PER_NODE * nodes + 1) * sizeof(wg_value *));
     s->list_end = s->lists;
     if (!s->view.needed || !s->view.replaced_by || !s->starts || !s->map || !s->lists)
         return false;
     for (size_t i = 0; i < values; i++)
-        s->view.replaced_by[i] = WG_NONE;
+        s->view.replaced_by[i] = WGI_NONE;
     for (size_t i = 0; i < nodes; i++)
-        s->starts[i] = WG_NONE;
+        s->starts[i] = WGI_NONE;
     return count_readers(s);
 }
 

@@ -14,9 +14,9 @@ bool wgi_pass_leaves(wgi_planner *p)
                 p, WG_ENOMEM,
                 "memory of parameters, states and inputs: expected at most %zu bytes, got more",
                 WGI_MOST_BYTES);
-        wgi_storage s = {.kind = WG_STORAGE_TENSOR, .bytes = wgi_round_up(wg_value_bytes(v))};
+        wgi_storage s = {.kind = WGI_STORAGE_TENSOR, .bytes = wgi_round_up(wg_value_bytes(v))};
         if (!wgi_is_stored(v->node)) {
-            s.kind = WG_STORAGE_INPUT;
+            s.kind = WGI_STORAGE_INPUT;
             s.offset = l->input_bytes;
             l->input_bytes += s.bytes;
         }

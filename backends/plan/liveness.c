@@ -27,7 +27,7 @@ static void find_last_reads(lifetimes *w)
     const wgi_planner *p = w->p;
     int64_t end = (int64_t)p->program.n_work;
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++)
-        w->last[i] = w->becomes[i] = WG_NONE;
+        w->last[i] = w->becomes[i] = WGI_NONE;
     for (int64_t i = 0; i < end; i++) {
         const wg_node *n = p->program.work[i].node;
         for (int k = 0; k < n->n_in; k++)
@@ -49,7 +49,7 @@ static void find_assigned(lifetimes *w)
     const wgi_planner *p = w->p;
     for (size_t i = 0; i < p->marks.n_assigns; i++) {
         uint32_t c = p->root[p->marks.assigns[i].value->id];
-        bool free_to_move = w->last[c] < (int64_t)p->program.n_work && w->becomes[c] == WG_NONE;
+        bool free_to_move = w->last[c] < (int64_t)p->program.n_work && w->becomes[c] == WGI_NONE;
         if (free_to_move && !p->options.check_nonfinite && !p->options.no_inplace)
             w->becomes[c] = (int64_t)i;
     }
@@ -62,7 +62,7 @@ static void find_assigned(lifetimes *w)
 static int64_t new_storage(wgi_planner *p, size_t bytes, int64_t first, int64_t last)
 {
     p->layout.storage[p->layout.n_storages] = (wgi_storage){
-        .kind = WG_STORAGE_BUFFER, .bytes = wgi_round_up(bytes), .first = first, .last = last};
+        .kind = WGI_STORAGE_BUFFER, .bytes = wgi_round_up(bytes), .first = first, .last = last};
     return (int64_t)p->layout.n_storages++;
 }
 
@@ -71,12 +71,12 @@ static int64_t leaf_to_overwrite(lifetimes *w, int64_t i, const wg_node *n, int 
 {
     const wgi_planner *p = w->p;
     int64_t a = w->becomes[n->out[j]->id];
-    if (a == WG_NONE)
-        return WG_NONE;
+    if (a == WGI_NONE)
+        return WGI_NONE;
     uint32_t leaf = p->marks.assigns[a].leaf->id;
     bool dead =
         w->last[leaf] < i || (w->last[leaf] == i && wgi_may_overwrite(&w->uses, n, j, leaf));
-    return dead ? p->layout.storage_of[leaf] : WG_NONE;
+    return dead ? p->layout.storage_of[leaf] : WGI_NONE;
 }
 
 /* Whether one of the first j results of n has storage s. */
@@ -95,12 +95,12 @@ static int64_t operand_to_overwrite(lifetimes *w, int64_t i, const wg_node *n, i
     for (int k = 0; k < n->n_in && !p->options.no_inplace; k++) {
         uint32_t c = p->root[n->in[k]->id];
         int64_t s = p->layout.storage_of[c];
-        if (p->layout.storage[s].kind == WG_STORAGE_BUFFER && w->last[c] == i &&
+        if (p->layout.storage[s].kind == WGI_STORAGE_BUFFER && w->last[c] == i &&
             p->layout.storage[s].last == i && wgi_may_overwrite(&w->uses, n, j, c) &&
             !is_taken(p, n, j, s))
             return s;
     }
-    return WG_NONE;
+    return WGI_NONE;
 }
 
 static void place_result(lifetimes *w, int64_t i, int j)
@@ -109,11 +109,11 @@ static void place_result(lifetimes *w, int64_t i, int j)
     const wg_node *n = p->program.work[i].node;
     uint32_t c = n->out[j]->id;
     int64_t s = leaf_to_overwrite(w, i, n, j);
-    if (s == WG_NONE && !w->exclusive[c] && (s = operand_to_overwrite(w, i, n, j)) != WG_NONE) {
+    if (s == WGI_NONE && !w->exclusive[c] && (s = operand_to_overwrite(w, i, n, j)) != WGI_NONE) {
         p->layout.storage[s].last = w->last[c];
         p->program.work[i].inplace = true;
     }
-    if (s == WG_NONE) {
+    if (s == WGI_NONE) {
         s = new_storage(p, wg_value_bytes(n->out[j]), i, w->last[c]);
         p->layout.storage[s].exclusive = w->exclusive[c];
     }
@@ -131,7 +131,7 @@ static bool measure(wgi_planner *p)
         return false;
     for (size_t i = 0; i < p->layout.n_storages; i++) {
         const wgi_storage *s = &p->layout.storage[i];
-        if (s->kind != WG_STORAGE_BUFFER)
+        if (s->kind != WGI_STORAGE_BUFFER)
             continue;
         change[s->first] += (int64_t)s->bytes;
         change[s->last + 1] -= (int64_t)s->bytes;
@@ -157,7 +157,7 @@ static bool list_dying(wgi_planner *p)
         return false;
     }
     for (size_t i = 0; i < p->layout.n_storages; i++)
-        if (p->layout.storage[i].kind == WG_STORAGE_BUFFER &&
+        if (p->layout.storage[i].kind == WGI_STORAGE_BUFFER &&
             p->layout.storage[i].last < (int64_t)p->program.n_work)
             first[p->layout.storage[i].last + 1]++;
     for (size_t i = 0; i < p->program.n_work; i++) {
@@ -165,7 +165,7 @@ static bool list_dying(wgi_planner *p)
         p->program.work[i].dies = p->program.work[i].dies_end = first[i];
     }
     for (size_t i = 0; i < p->layout.n_storages; i++)
-        if (p->layout.storage[i].kind == WG_STORAGE_BUFFER &&
+        if (p->layout.storage[i].kind == WGI_STORAGE_BUFFER &&
             p->layout.storage[i].last < (int64_t)p->program.n_work)
             p->layout.dying[p->program.work[p->layout.storage[i].last].dies_end++] = (int64_t)i;
     free(first);
@@ -183,7 +183,7 @@ static void place_results(lifetimes *w)
         wgi_work *k = &p->program.work[i];
         for (int j = 0; j < k->node->n_out; j++)
             place_result(w, i, j);
-        k->scratch = WG_NONE;
+        k->scratch = WGI_NONE;
         if (k->kernel.scratch)
             k->scratch = new_storage(p, k->kernel.scratch, i, i);
     }

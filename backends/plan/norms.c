@@ -19,7 +19,7 @@ enum { LEAST_BYTES = 1 << 18 }; /* of a result that is worth one more kernel cal
 /* When a root is needed; times are nodes, which are in order of execution. */
 typedef struct span {
     int64_t made, end;     /* computed, and needed for the last time                    */
-    int64_t before, after; /* last use up to the peak, and first one after it; WG_NONE  */
+    int64_t before, after; /* last use up to the peak, and first one after it; WGI_NONE  */
     bool assigned;
 } span;
 
@@ -42,7 +42,7 @@ static void find_ends(pass *s)
     int64_t count = (int64_t)wg_graph_node_count(g);
     for (size_t v = 0; v < wg_graph_value_count(g); v++) {
         int64_t made = wg_graph_value(g, v)->node->id;
-        s->span[v] = (span){made, made, WG_NONE, WG_NONE, false};
+        s->span[v] = (span){made, made, WGI_NONE, WGI_NONE, false};
     }
     for (int64_t i = 0; i < count; i++) {
         const wg_node *n = wg_graph_node(g, (size_t)i);
@@ -71,13 +71,13 @@ static void count_bytes(const pass *s, int64_t *change)
     }
 }
 
-/* The node during which most bytes are held; WG_NONE without memory. */
+/* The node during which most bytes are held; WGI_NONE without memory. */
 static int64_t find_peak(const pass *s)
 {
     size_t nodes = wg_graph_node_count(s->g);
     int64_t *change = calloc(nodes + 2, sizeof *change), held = 0, most = 0, peak = 0;
     if (!change)
-        return WG_NONE;
+        return WGI_NONE;
     count_bytes(s, change);
     for (size_t i = 0; i < nodes; i++) {
         held += change[i];
@@ -99,7 +99,7 @@ static void find_uses_around_peak(pass *s)
             span *a = &s->span[s->root[n->in[k]->id]];
             if (i <= s->peak)
                 a->before = i;
-            else if (a->after == WG_NONE)
+            else if (a->after == WGI_NONE)
                 a->after = i;
         }
     }
@@ -122,7 +122,7 @@ static void consider(pass *s, const wg_node *n)
         wg_value_bytes(y) < LEAST_BYTES)
         return;
     const span *a = &s->span[y->id];
-    if (a->before == s->peak || a->made >= s->peak || a->after == WG_NONE ||
+    if (a->before == s->peak || a->made >= s->peak || a->after == WGI_NONE ||
         a->end == (int64_t)wg_graph_node_count(s->g) || s->span[s->root[x->id]].end <= s->peak)
         return;
     s->next[y->id] = s->again[a->after];
@@ -208,7 +208,7 @@ static bool find_norms(pass *s)
         return false;
     find_ends(s);
     s->peak = find_peak(s);
-    if (s->peak == WG_NONE)
+    if (s->peak == WGI_NONE)
         return false;
     find_uses_around_peak(s);
     for (size_t i = 0; i < nodes; i++)

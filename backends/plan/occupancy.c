@@ -7,15 +7,15 @@ typedef struct list {
     const wgi_layout *layout;
     wgi_occupant *item;
     size_t n;
-    int64_t *present; /* [storages] the last occupant of each, WG_NONE */
+    int64_t *present; /* [storages] the last occupant of each, WGI_NONE */
 } list;
 
 static void move_in(list *l, int64_t s, const wg_node *node, const wg_value *value, int64_t step)
 {
-    const wgi_storage *at = s == WG_NONE ? NULL : &l->layout->storage[s];
-    if (!at || at->kind != WG_STORAGE_BUFFER)
+    const wgi_storage *at = s == WGI_NONE ? NULL : &l->layout->storage[s];
+    if (!at || at->kind != WGI_STORAGE_BUFFER)
         return;
-    if (l->present[s] != WG_NONE)
+    if (l->present[s] != WGI_NONE)
         l->item[l->present[s]].last = step - 1;
     l->present[s] = (int64_t)l->n;
     l->item[l->n++] = (wgi_occupant){node, value, at->bytes, step, at->last};
@@ -35,7 +35,7 @@ wgi_occupant *wgi_occupants(const wgi_program *r, const wgi_layout *layout, size
         return NULL;
     }
     for (size_t i = 0; i < layout->n_storages; i++)
-        l.present[i] = WG_NONE;
+        l.present[i] = WGI_NONE;
     for (size_t i = 0; i < r->n_work; i++) {
         const wgi_work *w = &r->work[i];
         for (int k = 0; k < w->node->n_out; k++)

@@ -40,7 +40,7 @@ typedef struct heap {
 /* Eight bins for each power of two. */
 static size_t bin_of(size_t size)
 {
-    size_t q = size / WG_ALIGN, power = 3;
+    size_t q = size / WGI_ALIGN, power = 3;
     if (q < 8)
         return q;
     while (q >> (power + 1))
@@ -53,9 +53,9 @@ static void put_in_bin(heap *h, int64_t i)
     block *b = &h->block[i];
     size_t bin = bin_of(b->size);
     b->is_free = true;
-    b->before = WG_NONE;
+    b->before = WGI_NONE;
     b->after = h->bin[bin];
-    if (b->after != WG_NONE)
+    if (b->after != WGI_NONE)
         h->block[b->after].before = i;
     h->bin[bin] = i;
     h->filled[bin / 64] |= UINT64_C(1) << bin % 64;
@@ -66,13 +66,13 @@ static void take_from_bin(heap *h, int64_t i)
     block *b = &h->block[i];
     size_t bin = bin_of(b->size);
     b->is_free = false;
-    if (b->before != WG_NONE)
+    if (b->before != WGI_NONE)
         h->block[b->before].after = b->after;
     else
         h->bin[bin] = b->after;
-    if (b->after != WG_NONE)
+    if (b->after != WGI_NONE)
         h->block[b->after].before = b->before;
-    if (h->bin[bin] == WG_NONE)
+    if (h->bin[bin] == WGI_NONE)
         h->filled[bin / 64] &= ~(UINT64_C(1) << bin % 64);
 }
 
@@ -80,14 +80,14 @@ static void take_from_bin(heap *h, int64_t i)
 static int64_t new_block(heap *h, size_t offset, size_t size, int64_t below, int64_t above)
 {
     int64_t i = h->unused;
-    if (i != WG_NONE)
+    if (i != WGI_NONE)
         h->unused = h->block[i].after;
     else
         i = (int64_t)h->n_blocks++;
-    h->block[i] = (block){offset, size, below, above, WG_NONE, WG_NONE, false};
-    if (below != WG_NONE)
+    h->block[i] = (block){offset, size, below, above, WGI_NONE, WGI_NONE, false};
+    if (below != WGI_NONE)
         h->block[below].above = i;
-    if (above != WG_NONE)
+    if (above != WGI_NONE)
         h->block[above].below = i;
     else
         h->top = i;
@@ -100,7 +100,7 @@ static void absorb_above(heap *h, int64_t i)
     int64_t gone = h->block[i].above, above = h->block[gone].above;
     h->block[i].size += h->block[gone].size;
     h->block[i].above = above;
-    if (above != WG_NONE)
+    if (above != WGI_NONE)
         h->block[above].below = i;
     else
         h->top = i;
@@ -108,7 +108,7 @@ static void absorb_above(heap *h, int64_t i)
     h->unused = gone;
 }
 
-/* The smallest free block of at least `size` among the first few of each bin, WG_NONE if there is
+/* The smallest free block of at least `size` among the first few of each bin, WGI_NONE if there is
  * none. */
 static int64_t best_fit(const heap *h, size_t size)
 {
@@ -117,30 +117,30 @@ static int64_t best_fit(const heap *h, size_t size)
             bin |= 63; /* nothing in the rest of this word */
             continue;
         }
-        int64_t best = WG_NONE;
+        int64_t best = WGI_NONE;
         int left = MAX_COMPARED;
-        for (int64_t i = h->bin[bin]; i != WG_NONE && left-- > 0; i = h->block[i].after)
+        for (int64_t i = h->bin[bin]; i != WGI_NONE && left-- > 0; i = h->block[i].after)
             if (h->block[i].size >= size &&
-                (best == WG_NONE || h->block[i].size < h->block[best].size))
+                (best == WGI_NONE || h->block[i].size < h->block[best].size))
                 best = i;
-        if (best != WG_NONE)
+        if (best != WGI_NONE)
             return best;
     }
-    return WG_NONE;
+    return WGI_NONE;
 }
 
 static int64_t allocate(heap *h, size_t size)
 {
     int64_t i = best_fit(h, size);
-    if (i == WG_NONE && h->top != WG_NONE && h->block[h->top].is_free) { /* the free end grows */
+    if (i == WGI_NONE && h->top != WGI_NONE && h->block[h->top].is_free) { /* the free end grows */
         i = h->top;
         take_from_bin(h, i);
         h->size += size - h->block[i].size;
         h->block[i].size = size;
         return i;
     }
-    if (i == WG_NONE) {
-        i = new_block(h, h->size, size, h->top, WG_NONE);
+    if (i == WGI_NONE) {
+        i = new_block(h, h->size, size, h->top, WGI_NONE);
         h->size += size;
         return i;
     }
@@ -156,11 +156,11 @@ static int64_t allocate(heap *h, size_t size)
 static void give_back(heap *h, int64_t i)
 {
     int64_t above = h->block[i].above, below = h->block[i].below;
-    if (above != WG_NONE && h->block[above].is_free) {
+    if (above != WGI_NONE && h->block[above].is_free) {
         take_from_bin(h, above);
         absorb_above(h, i);
     }
-    if (below != WG_NONE && h->block[below].is_free) {
+    if (below != WGI_NONE && h->block[below].is_free) {
         take_from_bin(h, below);
         absorb_above(h, below);
         i = below;
@@ -170,7 +170,7 @@ static void give_back(heap *h, int64_t i)
 
 static bool is_placed(const wgi_storage *s)
 {
-    return s->kind == WG_STORAGE_BUFFER && !s->exclusive;
+    return s->kind == WGI_STORAGE_BUFFER && !s->exclusive;
 }
 
 /* The storages to place, in order of their first and of their last step. */
@@ -184,10 +184,10 @@ typedef struct list {
 static bool along_the_order(const list *l, size_t *offset, size_t *size)
 {
     heap h = {
-        .unused = WG_NONE, .top = WG_NONE, .block = malloc((2 * l->count + 2) * sizeof(block))};
+        .unused = WGI_NONE, .top = WGI_NONE, .block = malloc((2 * l->count + 2) * sizeof(block))};
     int64_t *taken = malloc((l->n_storages + 1) * sizeof *taken);
     for (size_t i = 0; i < BIN_COUNT; i++)
-        h.bin[i] = WG_NONE;
+        h.bin[i] = WGI_NONE;
     bool ok = h.block && taken;
     for (size_t i = 0, back = 0; ok && i < l->count; i++) {
         size_t id = l->by_first[i];

@@ -176,7 +176,7 @@ static bool soft_edges(schedule *s)
     uint32_t(*pairs)[2] = malloc((n_pairs + 1) * sizeof *pairs);
     bool ok = writer && pairs;
     for (size_t i = 0; ok && i < values; i++)
-        writer[i] = WG_NONE;
+        writer[i] = WGI_NONE;
     for (size_t i = 0; ok && i < s->p->marks.n_assigns; i++) {
         const wgi_assignment *a = &s->p->marks.assigns[i];
         const wg_node *w = writer_of(s, i);
@@ -190,7 +190,7 @@ static bool soft_edges(schedule *s)
         const wg_node *n = wg_graph_node(s->p->g, i);
         for (int k = 0; s->runs[i] && !wgi_is_view(n) && k < n->n_in; k++) {
             int64_t w = writer[s->root[n->in[k]->id]];
-            if (w != WG_NONE && w != i) {
+            if (w != WGI_NONE && w != i) {
                 pairs[at][0] = i;
                 pairs[at++][1] = (uint32_t)w;
             }

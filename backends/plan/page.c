@@ -21,7 +21,7 @@ static wgi_page_step step_of(const wg_plan *p, size_t i)
 /* A storage as a block; what is not in the buffer is in use for all of the run. */
 static wgi_page_block block_of(const wg_plan *p, const wgi_storage *s)
 {
-    if (s->kind != WG_STORAGE_BUFFER)
+    if (s->kind != WGI_STORAGE_BUFFER)
         return (wgi_page_block){0, 0, 0, (int64_t)p->program.n_work};
     return (wgi_page_block){s->bytes, s->offset, s->first, s->last};
 }

@@ -20,7 +20,7 @@ static int dropped_operand(const wgi_fusion_view *view, const wg_node *sum)
     for (int i = 0; i < 2; i++)
         if (wgi_made_by(sum->in[i], &wg_op_dropout) && wgi_only_reader(view, sum->in[i]) == sum)
             return i;
-    return WG_NONE;
+    return WGI_NONE;
 }
 
 static bool residual_layernorm(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
@@ -29,7 +29,7 @@ static bool residual_layernorm(const wgi_fusion_view *view, wg_node *n, wgi_fuse
     if (!sum || !over_last_axis(n) || !wg_shape_equal(&sum->in[0]->shape, &sum->in[1]->shape))
         return false;
     int branch = dropped_operand(view, sum);
-    const wg_node *drop = branch == WG_NONE ? NULL : sum->in[branch]->node;
+    const wg_node *drop = branch == WGI_NONE ? NULL : sum->in[branch]->node;
     out->op = &wg_op_residual_layernorm;
     out->attrs.residual =
         (wg_residual_layernorm_attrs){.eps = ((const wg_rownorm_attrs *)n->attrs)->eps};
@@ -374,7 +374,7 @@ static bool added_to(const wgi_fusion_view *view, wg_value *v, wg_value *c, wgi_
     const wg_node *n = v->node;
     wg_value *bias = NULL;
     if (n->op == &wg_op_matmul) {
-        if (view->replaced_by[v->id] != WG_NONE)
+        if (view->replaced_by[v->id] != WGI_NONE)
             return false;
         out->attrs.matmul = *(const wg_matmul_attrs *)n->attrs;
         out->in[0] = n->in[0];

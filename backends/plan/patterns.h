@@ -12,18 +12,18 @@ typedef struct wgi_fusion_view {
     uint32_t *readers;    /* [values] operands of needed nodes, outputs and assignments      */
     size_t *first_reader; /* [values + 1] reader[first_reader[v] ...) are the nodes among them */
     wg_node **reader;     /* ascending                                                      */
-    int64_t *replaced_by; /* [values] the earlier fusion that replaces it, or WG_NONE       */
+    int64_t *replaced_by; /* [values] the earlier fusion that replaces it, or WGI_NONE       */
 } wgi_fusion_view;
 
 /* At most, without a list: operands and replaced values.  With a list: both, for each node. */
-enum { WG_FUSED_OPERANDS = 12, WG_FUSED_RESULTS = 6, WG_FUSED_PER_NODE = 10 };
+enum { WGI_FUSED_OPERANDS = 12, WGI_FUSED_RESULTS = 6, WGI_FUSED_PER_NODE = 10 };
 
 typedef struct wgi_fusion wgi_fusion;
 
 /* A fusion found: `op` on `in` computes what the pattern did, and result i replaces the value
  * replaces[i] (NULL: nothing reads it).  A pattern of any number of nodes instead puts its n_in
- * operands and then its n_replaces values into `list`, which has room for WG_FUSED_PER_NODE of them
- * for each node of the graph. */
+ * operands and then its n_replaces values into `list`, which has room for WGI_FUSED_PER_NODE of
+ * them for each node of the graph. */
 typedef struct wgi_fused {
     const wgi_fusion *fusion;
     wg_node *anchor;
@@ -39,9 +39,9 @@ typedef struct wgi_fused {
         wg_topk_attrs topk;
         wg_blocked_conv_attrs conv;
     } attrs;
-    wg_value *in[WG_FUSED_OPERANDS];
+    wg_value *in[WGI_FUSED_OPERANDS];
     int n_in;
-    wg_value *replaces[WG_FUSED_RESULTS];
+    wg_value *replaces[WGI_FUSED_RESULTS];
     wg_value **list;
     int n_replaces; /* in the list; 0: no list */
     bool taken;     /* by a backend */

@@ -94,12 +94,12 @@ static const char *name_of(const wg_plan *p, const wg_value *v, char *text, size
 static wgi_storage *storage_of(wg_plan *p, const wg_value *v)
 {
     const wg_value *own = p ? readable(p, v) : NULL;
-    int64_t at = own ? p->layout.storage_of[own->id] : WG_NONE;
-    if (p && at == WG_NONE)
+    int64_t at = own ? p->layout.storage_of[own->id] : WGI_NONE;
+    if (p && at == WGI_NONE)
         explain_unreadable(p, v);
     else if (p)
         p->message[0] = '\0';
-    return at == WG_NONE ? NULL : &p->layout.storage[at];
+    return at == WGI_NONE ? NULL : &p->layout.storage[at];
 }
 
 void *wg_plan_data(wg_plan *p, const wg_value *v)
@@ -145,7 +145,7 @@ double wg_plan_scalar(wg_plan *p, const wg_value *v)
 {
     char name[200], shape[160];
     const wgi_storage *s = storage_of(p, v);
-    bool is_scalar = wg_value_count(v) == 1, computed = s && s->kind == WG_STORAGE_BUFFER;
+    bool is_scalar = wg_value_count(v) == 1, computed = s && s->kind == WGI_STORAGE_BUFFER;
     if (s && is_scalar && (p->has_run || !computed))
         return wgi_get_element(s->memory, v->dtype, 0);
     if (s && is_scalar)
@@ -164,7 +164,7 @@ wg_status wg_plan_bind(wg_plan *p, const wg_value *input, void *data)
         return WG_EINVAL;
     const wg_value *own = readable(p, input);
     bool is_input = own && own->node->op == &wg_op_input;
-    if (!is_input || (uintptr_t)data % WG_ALIGN) {
+    if (!is_input || (uintptr_t)data % WGI_ALIGN) {
         snprintf(p->message, sizeof p->message, "wg_plan_bind: %s",
                  is_input ? "the memory is not 64-byte aligned"
                           : "not an input of this plan's graph");

@@ -13,20 +13,20 @@
 #include "wengert/backends/plan.h"
 
 typedef enum wgi_storage_kind {
-    WG_STORAGE_BUFFER,   /* used by other storages before and after, in a run */
-    WG_STORAGE_CONSTANT, /* computed when the plan was made                   */
-    WG_STORAGE_INPUT,    /* filled by the caller                              */
-    WG_STORAGE_TENSOR,   /* a parameter or a state, in the store              */
+    WGI_STORAGE_BUFFER,   /* used by other storages before and after, in a run */
+    WGI_STORAGE_CONSTANT, /* computed when the plan was made                   */
+    WGI_STORAGE_INPUT,    /* filled by the caller                              */
+    WGI_STORAGE_TENSOR,   /* a parameter or a state, in the store              */
 } wgi_storage_kind;
 
 typedef struct wgi_storage {
     wgi_storage_kind kind;
-    size_t bytes;            /* rounded up to WG_ALIGN                                       */
+    size_t bytes;            /* rounded up to WGI_ALIGN                                       */
     int64_t first, last;     /* BUFFER: the steps from and to which it is in use             */
     size_t offset;           /* in the buffer, the constants or the inputs                   */
     bool exclusive;          /* an output, if the workspace is shared: lies outside of it    */
     unsigned char nonfinite; /* in a checked run: which kinds of non-finite numbers it has   */
-    int64_t nan_at;          /* in a checked run: where a leaf held NaN before it, or WG_NONE */
+    int64_t nan_at;          /* in a checked run: where a leaf held NaN before it, or WGI_NONE */
     bool given;              /* INPUT: the caller has asked for its memory, or bound its own  */
     uint32_t first_slot;     /* INPUT: the first slot + 1 with its address, 0: none           */
     char *memory;
@@ -36,7 +36,7 @@ typedef struct wgi_storage {
 typedef struct wgi_layout {
     wgi_storage *storage;
     size_t n_storages;
-    int64_t *storage_of; /* [values] storage of each, WG_NONE if it needs none            */
+    int64_t *storage_of; /* [values] storage of each, WGI_NONE if it needs none            */
     int64_t *dying;      /* storages of the buffer by the step after which they are dead  */
     size_t buffer_bytes; /* of which the first shared_bytes lie in the workspace          */
     size_t shared_bytes, value_bytes, live_bytes, leaf_bytes, input_bytes;
@@ -55,7 +55,7 @@ typedef struct wgi_work {
     wg_kernel kernel;
     const char *refused; /* why earlier backends did not take it, NULL if none refused   */
     wg_call call;        /* ready except for the step                                    */
-    int64_t scratch;     /* storage of its scratch, or WG_NONE                           */
+    int64_t scratch;     /* storage of its scratch, or WGI_NONE                           */
     bool inplace;
     bool again;            /* a value that was dropped is computed once more */
     size_t dies, dies_end; /* layout.dying[dies..dies_end): storages not needed after it */

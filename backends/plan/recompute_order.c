@@ -85,8 +85,8 @@ static bool is_last_reader(const order *o, uint32_t j, int64_t storage)
 
 static bool is_made(const order *o, uint32_t r)
 {
-    return o->made[r] != WG_NONE || (wg_graph_value(o->p->g, r)->node->op->flags & WG_OP_LEAF) ||
-           storage_of(o, r)->kind == WG_STORAGE_CONSTANT;
+    return o->made[r] != WGI_NONE || (wg_graph_value(o->p->g, r)->node->op->flags & WG_OP_LEAF) ||
+           storage_of(o, r)->kind == WGI_STORAGE_CONSTANT;
 }
 
 /* Bytes of the results of work j, or SIZE_MAX if it cannot run yet, or should not. */
@@ -101,7 +101,7 @@ static size_t bytes_if_ready(const order *o, uint32_t j)
             return SIZE_MAX;
     for (int k = 0; k < n->n_out; k++) {
         int64_t s = o->p->layout.storage_of[n->out[k]->id];
-        bool in_leaf = o->p->layout.storage[s].kind == WG_STORAGE_TENSOR;
+        bool in_leaf = o->p->layout.storage[s].kind == WGI_STORAGE_TENSOR;
         if (in_leaf && !is_last_reader(o, j, s))
             return SIZE_MAX;
         bytes += in_leaf ? 0 : wg_value_bytes(n->out[k]);
@@ -113,7 +113,7 @@ static size_t bytes_if_ready(const order *o, uint32_t j)
 static bool should_finish(const order *o, uint32_t r)
 {
     size_t left = wg_value_bytes(wg_graph_value(o->p->g, r)), n = 0;
-    if (storage_of(o, r)->kind != WG_STORAGE_BUFFER)
+    if (storage_of(o, r)->kind != WGI_STORAGE_BUFFER)
         return false;
     for (uint32_t i = o->first[r]; i < o->first[r + 1]; i++) {
         if (o->done[o->reader[i]] || (i > o->first[r] && o->reader[i] == o->reader[i - 1]))
@@ -150,7 +150,7 @@ static void bring_forward(order *o)
     enum { FEW = 8 }; /* an update of all parameters at once has thousands of operands */
     size_t n = 0;
     for (size_t v = 0; v < o->values; v++)
-        o->made[v] = WG_NONE;
+        o->made[v] = WGI_NONE;
     for (uint32_t i = 0; i < o->n; i++) {
         size_t at = n;
         if (!o->done[i])
@@ -175,7 +175,7 @@ static void find_updates(order *o)
     for (size_t i = 0; i < o->n; i++)
         for (int k = 0; k < node_of(o, o->work[i])->n_out; k++) {
             int64_t s = o->p->layout.storage_of[node_of(o, o->work[i])->out[k]->id];
-            if (o->p->layout.storage[s].kind == WG_STORAGE_TENSOR)
+            if (o->p->layout.storage[s].kind == WGI_STORAGE_TENSOR)
                 o->update[o->leaf_of[s]] = (int64_t)i;
         }
     for (size_t i = 0; i < o->n; i++) {
@@ -232,7 +232,7 @@ static int64_t place_of(const order *o, size_t i)
         at = later(at, o->made[root_of(o, n->in[k])]);
     for (int k = 0; k < n->n_out; k++) {
         int64_t s = o->p->layout.storage_of[n->out[k]->id];
-        if (o->p->layout.storage[s].kind != WG_STORAGE_TENSOR)
+        if (o->p->layout.storage[s].kind != WGI_STORAGE_TENSOR)
             continue;
         at = later(at, o->read[o->leaf_of[s]]);
         at = later(at, o->need[o->leaf_of[s]] + 1);

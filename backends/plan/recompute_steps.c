@@ -15,7 +15,7 @@ typedef struct extract {
 
 static bool in_buffer(const wgi_planner *p, uint32_t root)
 {
-    return p->layout.storage[p->layout.storage_of[root]].kind == WG_STORAGE_BUFFER;
+    return p->layout.storage[p->layout.storage_of[root]].kind == WGI_STORAGE_BUFFER;
 }
 
 void wgi_steps_free(wgi_steps *s)
@@ -56,9 +56,9 @@ static void list_results(extract *e, uint32_t i, size_t *n)
     for (int k = 0; k < node->n_out; k++) {
         const wg_value *v = node->out[k];
         const wgi_storage *at = &e->p->layout.storage[e->p->layout.storage_of[v->id]];
-        if (at->kind == WG_STORAGE_TENSOR)
+        if (at->kind == WGI_STORAGE_TENSOR)
             e->writer[e->p->layout.storage_of[v->id]] = i;
-        if (at->kind != WG_STORAGE_BUFFER)
+        if (at->kind != WGI_STORAGE_BUFFER)
             continue;
         e->s->value[v->id].bytes = wgi_round_up(wg_value_bytes(v));
         e->s->value[v->id].step = i;
@@ -152,7 +152,7 @@ static int64_t limit_of(const extract *e, uint32_t r)
         return e->s->value[r].limit;
     int64_t writer = e->writer[e->p->layout.storage_of[r]];
     bool leaf = wgi_is_outer(wg_graph_value(e->p->g, r)->node);
-    return leaf && writer != WG_NONE ? writer : INT64_MAX;
+    return leaf && writer != WGI_NONE ? writer : INT64_MAX;
 }
 
 /* What cannot be computed again can be read until its last use; what can be, as long as its
@@ -173,7 +173,7 @@ static void find_limits(extract *e)
             y->again = again;
             y->limit = again                       ? limit
                        : y->end_use > y->first_use ? (int64_t)e->s->use[y->end_use - 1]
-                                                   : WG_NONE;
+                                                   : WGI_NONE;
             y->limit = y->kept ? INT64_MAX : y->limit;
         }
     }
@@ -211,7 +211,7 @@ static bool allocate(extract *e)
     e->stamp = calloc(s->n_values + 1, sizeof *e->stamp);
     e->writer = malloc((p->layout.n_storages + 1) * sizeof *e->writer);
     for (size_t i = 0; e->writer && i < p->layout.n_storages; i++)
-        e->writer[i] = WG_NONE;
+        e->writer[i] = WGI_NONE;
     return s->step && s->work && s->value && s->in && s->use && s->out && s->first_over &&
            e->stamp && e->writer;
 }

@@ -18,7 +18,7 @@ wg_plan_stats wg_plan_statistics(const wg_plan *p)
                         .leaf_bytes = p->layout.leaf_bytes};
     for (size_t i = 0; i < p->layout.n_storages; i++)
         s.tensor_bytes +=
-            p->layout.storage[i].kind == WG_STORAGE_TENSOR ? p->layout.storage[i].bytes : 0;
+            p->layout.storage[i].kind == WGI_STORAGE_TENSOR ? p->layout.storage[i].bytes : 0;
     for (size_t i = 0; i < p->program.n_work; i++) {
         const wgi_work *w = &p->program.work[i];
         s.flops += wg_node_flops(w->node);
@@ -53,7 +53,7 @@ wg_plan_step wg_plan_step_at(const wg_plan *p, size_t i)
                        .seconds = w->seconds,
                        .runs = w->runs,
                        .offset =
-                           first && first->kind == WG_STORAGE_BUFFER ? first->offset : SIZE_MAX,
+                           first && first->kind == WGI_STORAGE_BUFFER ? first->offset : SIZE_MAX,
                        .inplace = w->inplace,
                        .again = w->again};
     return s;

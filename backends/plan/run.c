@@ -28,26 +28,26 @@ void wgi_plan_wire(wg_plan *p)
     for (size_t i = 0; i < p->layout.n_storages; i++) {
         wgi_storage *s = &p->layout.storage[i];
         s->first_slot = 0;
-        if (s->kind == WG_STORAGE_BUFFER)
+        if (s->kind == WGI_STORAGE_BUFFER)
             s->memory = address_in_buffer(p, s->offset);
     }
     void **slot = p->program.slots;
     for (size_t i = 0; i < p->program.n_work; i++) {
         wgi_work *w = &p->program.work[i];
         const wg_node *n = w->node;
-        w->call = (wg_call){.node = n,
-                            .in = (const void *const *)slot,
-                            .out = slot + n->n_in,
-                            .state = w->kernel.state,
-                            .scratch =
-                                w->scratch == WG_NONE ? NULL : p->layout.storage[w->scratch].memory,
-                            .threads = wgi_threads_of_call(n, p->options.threads),
-                            .seed = p->options.seed,
-                            .message = p->call_message};
+        w->call = (wg_call){
+            .node = n,
+            .in = (const void *const *)slot,
+            .out = slot + n->n_in,
+            .state = w->kernel.state,
+            .scratch = w->scratch == WGI_NONE ? NULL : p->layout.storage[w->scratch].memory,
+            .threads = wgi_threads_of_call(n, p->options.threads),
+            .seed = p->options.seed,
+            .message = p->call_message};
         for (int k = 0; k < n->n_in; k++, slot++) {
             wgi_storage *s = &p->layout.storage[p->layout.storage_of[n->in[k]->id]];
             *slot = s->memory;
-            if (s->kind == WG_STORAGE_INPUT) {
+            if (s->kind == WGI_STORAGE_INPUT) {
                 p->program.next_slot[slot - p->program.slots] = s->first_slot;
                 s->first_slot = (uint32_t)(slot - p->program.slots) + 1;
             }
@@ -81,10 +81,10 @@ static void note_leaves(wg_plan *p)
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
         const wg_value *v = wg_graph_value(p->g, i);
         int64_t at = p->layout.storage_of[i];
-        wgi_storage *s = at == WG_NONE ? NULL : &p->layout.storage[at];
-        if (!s || wgi_is_view(v->node) || s->kind == WG_STORAGE_BUFFER)
+        wgi_storage *s = at == WGI_NONE ? NULL : &p->layout.storage[at];
+        if (!s || wgi_is_view(v->node) || s->kind == WGI_STORAGE_BUFFER)
             continue;
-        s->nan_at = WG_NONE;
+        s->nan_at = WGI_NONE;
         s->nonfinite = (unsigned char)nonfinite_in(v, s->memory, HAS_NAN, &s->nan_at);
     }
 }
@@ -109,8 +109,8 @@ static const wg_value *operand_with_nan(const wg_plan *p, const wg_node *n)
     for (int k = 0; k < n->n_in; k++) {
         const wg_value *v = behind_views(n->in[k]);
         const wgi_storage *s = storage_at(p, v);
-        bool held = wgi_is_outer(v->node) || s->kind == WG_STORAGE_CONSTANT;
-        if (held && s->nan_at != WG_NONE)
+        bool held = wgi_is_outer(v->node) || s->kind == WGI_STORAGE_CONSTANT;
+        if (held && s->nan_at != WGI_NONE)
             return v;
     }
     return NULL;
@@ -139,13 +139,13 @@ static void describe_source(wg_plan *p, const wg_value *v)
         const wg_value *w = wg_graph_value(p->g, i);
         if (wgi_is_stored(w->node)) {
             stored++;
-            bad += storage_at(p, w)->nan_at != WG_NONE;
+            bad += storage_at(p, w)->nan_at != WGI_NONE;
         }
     }
     if (bad > 1 && wgi_is_stored(v->node)) /* not of an input, which may have spoilt a sum */
         snprintf(how_many, sizeof how_many, ", as did %zu of %zu parameters and states", bad,
                  stored);
-    bool constant = storage_at(p, v)->kind == WG_STORAGE_CONSTANT;
+    bool constant = storage_at(p, v)->kind == WGI_STORAGE_CONSTANT;
     snprintf(p->call_message, sizeof p->call_message, "reads NaN at element %s of %s %s, %s%s",
              element_text(&v->shape, storage_at(p, v)->nan_at, element, sizeof element),
              v->node->op->name, wg_value_text(v, name, sizeof name),
@@ -259,8 +259,8 @@ static const wg_value *find_unfilled(const wg_plan *p)
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
         const wg_value *v = wg_graph_value(p->g, i);
         int64_t at = p->layout.storage_of[i];
-        const wgi_storage *s = at == WG_NONE ? NULL : &p->layout.storage[at];
-        if (s && s->kind == WG_STORAGE_INPUT && s->first_slot && !s->given && wg_value_count(v) &&
+        const wgi_storage *s = at == WGI_NONE ? NULL : &p->layout.storage[at];
+        if (s && s->kind == WGI_STORAGE_INPUT && s->first_slot && !s->given && wg_value_count(v) &&
             !wgi_is_view(v->node))
             return v;
     }

@@ -26,7 +26,7 @@ bool wgi_pass_values(wgi_planner *p)
     l->storage_of = malloc((values + 1) * sizeof *l->storage_of);
     l->storage = calloc(values + nodes + 1, sizeof *l->storage); /* nodes: their scratch */
     for (size_t i = 0; l->storage_of && i < values; i++)
-        l->storage_of[i] = WG_NONE;
+        l->storage_of[i] = WGI_NONE;
     bool ok = p->root && l->storage_of && l->storage;
     ok = ok && (p->options.keep_all || hide_unreadable(p));
     return ok || wgi_planner_fail(p, WG_ENOMEM, "out of memory");

@@ -78,8 +78,8 @@ static bool break_layout(wg_plan *p, size_t pick)
     for (size_t a = 0; a < p->layout.n_storages; a++)
         for (size_t b = a + 1; b < p->layout.n_storages; b++) {
             wgi_storage *x = &p->layout.storage[a], *y = &p->layout.storage[b];
-            bool both = x->kind == WG_STORAGE_BUFFER && y->kind == WG_STORAGE_BUFFER && x->bytes &&
-                        y->bytes;
+            bool both = x->kind == WGI_STORAGE_BUFFER && y->kind == WGI_STORAGE_BUFFER &&
+                        x->bytes && y->bytes;
             if (!both || x->last < y->first || y->last < x->first || pick-- > 0)
                 continue;
             y->offset = x->offset;
@@ -215,14 +215,14 @@ static void offsets_do_not_overlap_and_pack_well(void **state)
         size_t bound = 0;
         for (size_t i = 0; i < n; i++) {
             step += (int64_t)rg_draw(&r, 3);
-            s[i] = (wgi_storage){.bytes = WG_ALIGN * rg_draw(&r, 100), .first = step};
+            s[i] = (wgi_storage){.bytes = WGI_ALIGN * rg_draw(&r, 100), .first = step};
             s[i].last = step + (int64_t)rg_draw(&r, 30);
         }
         size_t size = wgi_place_storages(s, n);
         assert_true(size != SIZE_MAX);
         for (size_t i = 0; i < n; i++) {
             size_t alive = 0;
-            assert_true(s[i].offset + s[i].bytes <= size && s[i].offset % WG_ALIGN == 0);
+            assert_true(s[i].offset + s[i].bytes <= size && s[i].offset % WGI_ALIGN == 0);
             for (size_t k = 0; k < n; k++) {
                 bool together = s[i].first <= s[k].last && s[k].first <= s[i].last;
                 bool apart = s[i].offset + s[i].bytes <= s[k].offset ||

@@ -109,7 +109,7 @@ static size_t largest_scratch(const wg_plan *p)
     size_t largest = 0;
     for (size_t i = 0; i < p->program.n_work; i++) {
         int64_t at = p->program.work[i].scratch;
-        size_t bytes = at == WG_NONE ? 0 : p->layout.storage[at].bytes;
+        size_t bytes = at == WGI_NONE ? 0 : p->layout.storage[at].bytes;
         largest = bytes > largest ? bytes : largest;
     }
     return largest;

@@ -139,7 +139,7 @@ static void memory_under_way_is_guarded(void **state)
 {
     net n = build_net(true);
     wg_plan *p = plan_of(n.g, &(wg_plan_options){.threads = 1});
-    int64_t sum = WG_NONE;
+    int64_t sum = WGI_NONE;
     int moved = 0;
     (void)state;
     for (size_t i = 0; i < p->program.n_work; i++) {
@@ -151,8 +151,8 @@ static void memory_under_way_is_guarded(void **state)
             sum = p->layout.storage[s].bytes > 1000 ? s : sum;
             continue;
         }
-        int64_t s = sum == WG_NONE ? WG_NONE : p->layout.storage_of[w->node->out[0]->id];
-        if (s == WG_NONE || p->layout.storage[s].kind != WG_STORAGE_BUFFER ||
+        int64_t s = sum == WGI_NONE ? WGI_NONE : p->layout.storage_of[w->node->out[0]->id];
+        if (s == WGI_NONE || p->layout.storage[s].kind != WGI_STORAGE_BUFFER ||
             p->layout.storage[s].first != (int64_t)i)
             continue;
         size_t offset = p->layout.storage[s].offset;

@@ -20,9 +20,9 @@ static void every_set_drops_by_the_same_mask(void **state)
             a.mask = wgi_mask_of(k, UINT64_C(1) << 40, 3, 0.3);
             floats_of(s.table[t])->dropout(&a);
             for (int64_t i = 0; i < n; i++, compared++) {
-                uint16_t number[WG_MASK_NUMBERS];
-                wgi_mask_block(&a.mask, (uint64_t)i / WG_MASK_NUMBERS, number);
-                bool kept = number[i % WG_MASK_NUMBERS] < a.mask.keep;
+                uint16_t number[WGI_MASK_NUMBERS];
+                wgi_mask_block(&a.mask, (uint64_t)i / WGI_MASK_NUMBERS, number);
+                bool kept = number[i % WGI_MASK_NUMBERS] < a.mask.keep;
                 check_that(y[i] == (kept ? x[i] * (float)a.mask.scale : 0),
                            "%s, element %lld of %lld", s.table[t]->isa, (long long)i, (long long)n);
                 dropped += !kept;

@@ -82,7 +82,7 @@ static int by_name(const void *a, const void *b)
 
 static bool is_moment(const wg_tensor *x)
 {
-    return strncmp(x->name, WG_STATES_OF_OPTIMIZER, strlen(WG_STATES_OF_OPTIMIZER)) == 0 &&
+    return strncmp(x->name, WGI_STATES_OF_OPTIMIZER, strlen(WGI_STATES_OF_OPTIMIZER)) == 0 &&
            strcmp(x->name, WGI_STEP_OF_OPTIMIZER) != 0;
 }
 
@@ -103,7 +103,7 @@ static size_t bits_of(const wg_store *s, bool shards, unsigned char bits[MOST])
     const wg_tensor *list[64];
     size_t n = 0, used = 0;
     for (size_t i = 0; i < wg_store_count(s); i++)
-        if (strncmp(wg_store_at(s, i)->name, WG_STATES_OF_GRADIENT, 9) != 0 &&
+        if (strncmp(wg_store_at(s, i)->name, WGI_STATES_OF_GRADIENT, 9) != 0 &&
             !(shards && is_moment(wg_store_at(s, i))))
             list[n++] = wg_store_at(s, i);
     qsort(list, n, sizeof *list, by_name);

@@ -208,10 +208,10 @@ static void the_mask_is_made_of_the_words_of_philox(void **state)
     const wgi_mask zero = {{0, 0}, 0, 1, 1}, ones = {{UINT32_MAX, UINT32_MAX}, UINT64_MAX, 1, 1};
     static const uint32_t words[2][4] = {{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48},
                                          {0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662}};
-    uint16_t number[WG_MASK_NUMBERS];
+    uint16_t number[WGI_MASK_NUMBERS];
     for (int k = 0; k < 2; k++) {
         wgi_mask_block(k ? &ones : &zero, k ? UINT64_MAX : 0, number);
-        for (int i = 0; i < WG_MASK_NUMBERS; i++)
+        for (int i = 0; i < WGI_MASK_NUMBERS; i++)
             assert_int_equal(number[i], words[k][i / 2] >> 16 * (i % 2) & 0xffff);
     }
     enum { COUNT = 1003, KEY = 7, SEED = 11, STEP = 5 };
@@ -222,8 +222,8 @@ static void the_mask_is_made_of_the_words_of_philox(void **state)
     wgi_mask m = wgi_mask_of(SEED, STEP, KEY, 0.25);
     assert_int_equal(m.keep, 49152);
     for (int64_t i = 0; i < COUNT; i++) {
-        wgi_mask_block(&m, (uint64_t)i / WG_MASK_NUMBERS, number);
-        assert_true((small_at(p, y, i) != 0) == (number[i % WG_MASK_NUMBERS] < 49152));
+        wgi_mask_block(&m, (uint64_t)i / WGI_MASK_NUMBERS, number);
+        assert_true((small_at(p, y, i) != 0) == (number[i % WGI_MASK_NUMBERS] < 49152));
     }
     wg_plan_free(p);
     wg_graph_free(g);
@@ -235,7 +235,7 @@ static void the_mask_is_made_of_the_words_of_philox(void **state)
 static void masks_are_independent_of_their_neighbours(void **state)
 {
     (void)state;
-    enum { BLOCKS = 1 << 15, COUNT = BLOCKS * WG_MASK_NUMBERS };
+    enum { BLOCKS = 1 << 15, COUNT = BLOCKS * WGI_MASK_NUMBERS };
     static const wgi_mask none = {{0, 0}, 0, 0, 0};
     wgi_mask mask[] = {wgi_mask_of(1, 1, 1, 0.3), wgi_mask_of(1, 2, 1, 0.3),
                        wgi_mask_of(1, 1, 2, 0.3), wgi_mask_of(2, 1, 1, 0.3), none};
@@ -243,11 +243,11 @@ static void masks_are_independent_of_their_neighbours(void **state)
     assert_true(first && other);
     double p = 1 - mask[0].keep / 65536.0, expected = p * p * COUNT;
     for (uint64_t b = 0; b < BLOCKS; b++)
-        wgi_mask_block(&mask[0], b, first + WG_MASK_NUMBERS * b);
+        wgi_mask_block(&mask[0], b, first + WGI_MASK_NUMBERS * b);
     for (int k = 1; mask[k].keep; k++) {
         int64_t both = 0;
         for (uint64_t b = 0; b < BLOCKS; b++)
-            wgi_mask_block(&mask[k], b, other + WG_MASK_NUMBERS * b);
+            wgi_mask_block(&mask[k], b, other + WGI_MASK_NUMBERS * b);
         for (int64_t i = 0; i < COUNT; i++)
             both += first[i] >= mask[0].keep && other[i] >= mask[k].keep;
         check_that(fabs((double)both - expected) < 5 * sqrt(expected * (1 - p * p)),
@@ -265,10 +265,10 @@ static void masks_are_independent_of_their_neighbours(void **state)
                    "%lld pairs dropped at distance %d", (long long)both, distance[k]);
     }
     for (int bit = 0; bit < 16; bit++)
-        for (int number = 0; number < WG_MASK_NUMBERS; number++) {
+        for (int number = 0; number < WGI_MASK_NUMBERS; number++) {
             int64_t set = 0;
             for (int64_t b = 0; b < BLOCKS; b++)
-                set += first[WG_MASK_NUMBERS * b + number] >> bit & 1;
+                set += first[WGI_MASK_NUMBERS * b + number] >> bit & 1;
             check_that(fabs((double)set - BLOCKS / 2.0) < 5 * sqrt(BLOCKS / 4.0),
                        "bit %d of number %d is set %lld times", bit, number, (long long)set);
         }

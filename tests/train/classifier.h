@@ -72,7 +72,7 @@ static inline int64_t same_store(const wg_store *a, const wg_store *b, bool bits
     for (size_t i = 0; (t = wg_store_at(a, i)); i++) {
         const wg_tensor *u = wg_store_find(b, t->name);
         int64_t n = wg_shape_count(&t->shape);
-        if (strncmp(t->name, WG_STATES_OF_GRADIENT, 9) == 0 || t->dtype == WG_I64)
+        if (strncmp(t->name, WGI_STATES_OF_GRADIENT, 9) == 0 || t->dtype == WG_I64)
             continue;
         check_that(u != NULL, "%s is missing", t->name);
         if (bits)

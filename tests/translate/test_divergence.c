@@ -20,7 +20,7 @@ static void check_store(const wg_store *store)
     const wg_tensor *t;
     size_t compared = 0;
     for (size_t i = 0; (t = wg_store_at(store, i)); i++) {
-        if (strncmp(t->name, WG_STATES_OF_GRADIENT, strlen(WG_STATES_OF_GRADIENT)) == 0)
+        if (strncmp(t->name, WGI_STATES_OF_GRADIENT, strlen(WGI_STATES_OF_GRADIENT)) == 0)
             continue;
         for (int64_t k = 0; k < wg_shape_count(&t->shape); k++, compared++)
             check_that(isfinite(wgi_get_element(t->data, t->dtype, k)), "%s has %g", t->name,

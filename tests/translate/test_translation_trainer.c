@@ -183,7 +183,7 @@ static wg_store *updated(const wg_settings *s, int n, double *cost, double *norm
             check_that(wg_plan_run(p->plan, (uint64_t)update) == WG_OK, "%s",
                        wg_plan_message(p->plan));
             *cost += wgi_place_get(&p->loss);
-            if (kind & WG_STEP_UPDATES)
+            if (kind & WGI_STEP_UPDATES)
                 *norm = wgi_place_get(&p->norm);
         }
     }
@@ -200,7 +200,7 @@ static double distance(const wg_store *a, const wg_store *b)
     const wg_tensor *t;
     for (size_t i = 0; (t = wg_store_at(a, i)); i++) {
         const wg_tensor *u = wg_store_find(b, t->name);
-        if (strncmp(t->name, WG_STATES_OF_GRADIENT, strlen(WG_STATES_OF_GRADIENT)) == 0 ||
+        if (strncmp(t->name, WGI_STATES_OF_GRADIENT, strlen(WGI_STATES_OF_GRADIENT)) == 0 ||
             t->dtype != WG_F64)
             continue;
         assert_non_null(u);

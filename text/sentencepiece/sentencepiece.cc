@@ -64,12 +64,12 @@ wg_status refused(wg_error *error, const sp::util::Status &status)
 // that is near enough, or without one as many whole characters as fit.
 size_t first_part(const char *text, size_t size)
 {
-    if (size <= WG_SPM_PART)
+    if (size <= WGI_SPM_PART)
         return size;
-    for (size_t n = WG_SPM_PART; n > 0; n--)
+    for (size_t n = WGI_SPM_PART; n > 0; n--)
         if (text[n] == ' ')
             return n;
-    size_t n = WG_SPM_PART;
+    size_t n = WGI_SPM_PART;
     while (n > 1 && (text[n] & 0xc0) == 0x80)
         n--;
     return n;
@@ -92,7 +92,7 @@ class Lines final : public sp::SentenceIterator
     {
         while (!at_end && !left.size) {
             at_end = !wgi_next_line(&rest, &left);
-            if (left.size > WG_SPM_LONGEST)
+            if (left.size > WGI_SPM_LONGEST)
                 left.size = 0;
         }
         const size_t n = first_part(left.text, left.size);
@@ -146,7 +146,7 @@ wg_status wgi_spm_train(wgi_spm **out, const wg_vocabulary_options *o, const cha
             {"split_by_unicode_script", splits},
             {"split_by_number", splits},
             {"normalization_rule_name", "identity"},
-            {"max_sentence_length", std::to_string(WG_SPM_LONGEST)},
+            {"max_sentence_length", std::to_string(WGI_SPM_LONGEST)},
             {"num_threads", "4"},
             {"minloglevel", "3"},
             {"pad_id", "0"},
@@ -186,9 +186,9 @@ int32_t wgi_spm_special(const wgi_spm *s, int which)
 {
     return guarded_value<int32_t>(-1, [&] {
         switch (which) {
-        case WG_PAD: return s->processor.pad_id();
-        case WG_BOS: return s->processor.bos_id();
-        case WG_EOS: return s->processor.eos_id();
+        case WGI_PAD: return s->processor.pad_id();
+        case WGI_BOS: return s->processor.bos_id();
+        case WGI_EOS: return s->processor.eos_id();
         default: return s->processor.unk_id();
         }
     });

@@ -9,8 +9,8 @@
 typedef struct wgi_spm wgi_spm;
 
 enum {
-    WG_SPM_LONGEST = 65536, /* longer lines, in bytes, are not learned from */
-    WG_SPM_PART = 4096      /* longer lines, in bytes, are encoded in parts */
+    WGI_SPM_LONGEST = 65536, /* longer lines, in bytes, are not learned from */
+    WGI_SPM_PART = 4096      /* longer lines, in bytes, are encoded in parts */
 };
 
 /* Learns a model from lines ended by '\n', in UTF-8, in the parts in which they are encoded. */
@@ -23,10 +23,10 @@ void wgi_spm_free(wgi_spm *s);
 const char *wgi_spm_bytes(const wgi_spm *s, size_t *size);
 
 int64_t wgi_spm_size(const wgi_spm *s);
-int32_t wgi_spm_special(const wgi_spm *s, int which);    /* WG_PAD, ...; -1: has none */
+int32_t wgi_spm_special(const wgi_spm *s, int which);    /* WGI_PAD, ...; -1: has none */
 const char *wgi_spm_piece(const wgi_spm *s, int32_t id); /* of an id in [0, size) */
 
-/* A line of more than WG_SPM_PART bytes is encoded in parts that end at blanks, as if each were a
+/* A line of more than WGI_SPM_PART bytes is encoded in parts that end at blanks, as if each were a
  * line: no piece crosses a blank, so the ids are those of the whole.  A longer word is cut into
  * several.  So the time is proportional to the length, which SentencePiece's is not: it takes the
  * square of the length of a run of unknown characters. */

@@ -47,10 +47,10 @@ void KERNEL(dropout)(wg_call *c)
     real *y = c->out[0], scale = (real)m.scale;
     int64_t count = cpu_count(c->node->out[0]);
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, 4 * count))
-    for (int64_t first = 0; first < count; first += WG_MASK_NUMBERS) {
-        uint16_t number[WG_MASK_NUMBERS];
-        wgi_mask_block(&m, (uint64_t)first / WG_MASK_NUMBERS, number);
-        for (int64_t i = first; i < count && i < first + WG_MASK_NUMBERS; i++)
+    for (int64_t first = 0; first < count; first += WGI_MASK_NUMBERS) {
+        uint16_t number[WGI_MASK_NUMBERS];
+        wgi_mask_block(&m, (uint64_t)first / WGI_MASK_NUMBERS, number);
+        for (int64_t i = first; i < count && i < first + WGI_MASK_NUMBERS; i++)
             y[i] = number[i - first] < m.keep ? x[i] * scale : 0;
     }
 }

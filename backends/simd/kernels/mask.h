@@ -124,7 +124,7 @@ static inline simd_words simd_xor(simd_words a, simd_words b, simd_words c)
 
 static inline void simd_deal(const simd_words x[4], uint16_t *number)
 {
-    for (int i = 0; i < WG_MASK_NUMBERS; i++)
+    for (int i = 0; i < WGI_MASK_NUMBERS; i++)
         number[i] = (uint16_t)(x[i / 2] >> (16 * (i % 2)));
 }
 
@@ -138,7 +138,7 @@ static inline void simd_mask_blocks(const wgi_mask *m, uint64_t first, uint16_t 
     simd_words x[4] = {block, simd_upper(block), simd_words_of((uint32_t)m->step),
                        simd_words_of((uint32_t)(m->step >> 32))};
     uint32_t k0 = m->key[0], k1 = m->key[1];
-    for (int round = 0; round < WG_MASK_ROUNDS; round++) {
+    for (int round = 0; round < WGI_MASK_ROUNDS; round++) {
         simd_words p = simd_mask_product(x[0], a), q = simd_mask_product(x[2], b);
         x[0] = simd_xor(simd_upper(q), x[1], simd_words_of(k0));
         x[1] = q;
@@ -153,9 +153,9 @@ static inline void simd_mask_blocks(const wgi_mask *m, uint64_t first, uint16_t 
 /* The numbers of group g: elements 128 g ... 128 g + 127. */
 static inline void simd_mask_group(const wgi_mask *m, uint64_t g, uint16_t *restrict number)
 {
-    enum { BLOCKS = SIMD_MASK_GROUP / WG_MASK_NUMBERS };
+    enum { BLOCKS = SIMD_MASK_GROUP / WGI_MASK_NUMBERS };
     for (int b = 0; b < BLOCKS; b += SIMD_BLOCKS)
-        simd_mask_blocks(m, g * BLOCKS + (uint64_t)b, number + WG_MASK_NUMBERS * b);
+        simd_mask_blocks(m, g * BLOCKS + (uint64_t)b, number + WGI_MASK_NUMBERS * b);
 }
 
 /* The numbers of the elements first ... first + count - 1; room has count + SIMD_MASK_ROOM places.
