@@ -1,4 +1,4 @@
-/* How a run begins: options, folder, data, the first plan, a checkpoint. */
+/* How a run begins: its folder, data, parameters, a checkpoint to resume from. */
 #include "train/trainer.h"
 #include "backends/store.h"
 #include "files/read.h"
@@ -8,80 +8,10 @@
 #include "train/progress.h"
 #include "train/stop.h"
 #include "wengert/files/weights.h"
-#include "wengert/models/optimizer.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- options --------------------------------------------------------------------------------- */
-
-static bool share(double x)
-{
-    return x >= 0 && x < 1;
-}
-
-static bool is_beta(double x)
-{
-    return share(x) || x == WG_BETA_ZERO;
-}
-
-/* The first thing that cannot be; NULL if there is none. */
-static const char *wrong_option(const wg_trainer_options *o)
-{
-    const wg_optimizer *opt = &o->optimizer;
-    return !o->model == !o->loss                  ? "expected `model` or `loss`, and not both"
-           : o->accumulate < 0                    ? "accumulate: expected 1 or more"
-           : o->accumulate > 1 << WGI_MOST_LEVELS ? "accumulate: expected at most 16777216"
-           : !share(o->average)                   ? "average: expected a number in [0, 1)"
-           : !is_beta(opt->beta1) || !is_beta(opt->beta2) || !share(opt->momentum)
-               ? "optimizer: expected beta1, beta2 and momentum in [0, 1)"
-           : !(opt->eps >= 0) || !(opt->weight_decay >= 0) || !(opt->clip_norm >= 0)
-               ? "optimizer: expected eps, weight_decay and clip_norm of 0 or more"
-           : opt->kind < 0 || opt->kind > WG_OPTIMIZER_SGD
-               ? "optimizer: expected a kind of wg_optimizer_kind"
-           : o->n_groups && !o->groups                   ? "groups is NULL"
-           : o->threads < 0                              ? "threads: expected 0 or more"
-           : o->patience < 0                             ? "patience: expected 0 or more"
-           : o->keep < 0                                 ? "keep: expected 0 or more"
-           : o->dtype && !wg_dtype_is_float(o->dtype)    ? "dtype: expected a float"
-           : o->reduce.wire && o->reduce.wire != WG_BF16 ? "reduce.wire: expected 0 or WG_BF16"
-                                                         : NULL;
-}
-
-static const char *wrong_schedule(const wg_trainer_options *o)
-{
-    const wg_schedule *s = &o->schedule;
-    double first = wg_schedule_rate(s, 1);
-    if (s->kind < WG_SCHEDULE_NOAM || s->kind > WG_SCHEDULE_CONSTANT)
-        return "schedule: expected a kind of wg_schedule_kind";
-    if (!(s->rate >= 0) || !isfinite(first) || first < 0)
-        return "schedule: expected rates of 0 or more";
-    if (s->kind == WG_SCHEDULE_NOAM && s->d_model == 0)
-        return "schedule: expected d_model, since WG_SCHEDULE_NOAM divides by its root";
-    if ((s->kind == WG_SCHEDULE_COSINE || s->kind == WG_SCHEDULE_LINEAR) && s->updates == 0 &&
-        o->after.n == 0)
-        return "schedule: expected its updates, since `after` does not end the run";
-    return NULL;
-}
-
-/* What has no effect, or never the one that it should have; a task gives all that it knows. */
-static const char *idle_option(const wg_trainer_options *o)
-{
-    const wg_optimizer *opt = &o->optimizer;
-    bool is_sgd = opt->kind == WG_OPTIMIZER_SGD, has_valid = o->valid || o->valid_source;
-    return !is_sgd && opt->momentum != 0 ? "optimizer: momentum is of WG_OPTIMIZER_SGD"
-           : is_sgd && (opt->beta1 != 0 || opt->beta2 != 0 || opt->eps != 0)
-               ? "optimizer: beta1, beta2 and eps are of Adam"
-           : o->schedule.rate == 0
-               ? "schedule: expected a kind and a rate above 0, such as {WG_SCHEDULE_CONSTANT, "
-                 ".rate = 1e-3}, got a rate of 0"
-           : o->validate.n && !has_valid ? "validate: there is no validation data"
-           : o->patience > 0 && !o->validate.n
-               ? "patience: expected an interval of validations, `validate`"
-               : NULL;
-}
 
 static void take_options(wg_trainer *t, const wg_trainer_options *options)
 {
@@ -105,69 +35,6 @@ static void take_options(wg_trainer *t, const wg_trainer_options *options)
     t->saves = options->folder != NULL;
     if (!t->task.words.loss)
         t->task.words = usual;
-}
-
-static wg_status check_amounts(wg_trainer *t)
-{
-    const wg_trainer_options *o = &t->options;
-    const struct {
-        const char *name;
-        wg_amount amount;
-    } each[] = {
-        {"after", o->after}, {"report", o->report}, {"validate", o->validate}, {"save", o->save}};
-    for (int i = 0; i < WG_COUNT(each); i++)
-        if (!wgi_is_amount(each[i].amount))
-            return wgi_error_set(&t->error, WG_EINVAL,
-                                 "%s: expected an amount of 0 or more in 'u', 'e' or 't', got "
-                                 "%" PRId64 " in '%c'",
-                                 each[i].name, each[i].amount.n,
-                                 each[i].amount.unit ? each[i].amount.unit : 'u');
-    return WG_OK;
-}
-
-static wg_status check_groups(wg_trainer *t)
-{
-    for (size_t i = 0; i < t->options.n_groups; i++) {
-        const wg_parameter_group *g = &t->options.groups[i];
-        if (!g->names || !(g->rate >= 0 && g->rate < INFINITY) ||
-            !(g->weight_decay >= 0 && g->weight_decay < INFINITY))
-            return wgi_error_set(&t->error, WG_EINVAL,
-                                 "group %zu: expected names, and a rate and a decay of 0 or more, "
-                                 "got '%s', %g and %g",
-                                 i, g->names ? g->names : "NULL", g->rate, g->weight_decay);
-        if (g->every < 0)
-            return wgi_error_set(&t->error, WG_EINVAL,
-                                 "group %zu: every: expected 0 or more, got %" PRId64, i, g->every);
-        if (g->every > 1 && i >= WGI_MOST_RESTING)
-            return wgi_error_set(&t->error, WG_EINVAL,
-                                 "group %zu: expected groups that rest among the first %d", i,
-                                 WGI_MOST_RESTING);
-        if (g->frozen && (g->loss || g->every > 1))
-            return wgi_error_set(&t->error, WG_EINVAL,
-                                 "group %zu: frozen parameters have no loss of their own and no "
-                                 "turn",
-                                 i);
-        if (g->every > 1 && t->options.shard_optimizer)
-            return wgi_error_set(
-                &t->error, WG_EUNSUPPORTED,
-                "group %zu: with shard_optimizer no group may rest, expected every "
-                "= 1, got %" PRId64,
-                i, g->every);
-    }
-    return WG_OK;
-}
-
-static wg_status check_options(wg_trainer *t)
-{
-    const char *wrong = wrong_option(&t->options);
-    wg_status status = wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : check_amounts(t);
-    if (status == WG_OK)
-        status = check_groups(t);
-    if (status != WG_OK)
-        return status;
-    wrong = t->task.open ? NULL : idle_option(&t->options);
-    wrong = wrong ? wrong : wrong_schedule(&t->options);
-    return wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : WG_OK;
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */
@@ -266,127 +133,6 @@ static wg_status open_data(wg_trainer *t)
     return status == WG_OK ? check_parts(t) : status;
 }
 
-enum { MOST_TURNS = 64 }; /* that are tried: of groups, and of the batches of an update */
-
-/* Creates all tensors of the store, by planning the first batch. */
-static wg_status fill_store(wg_trainer *t)
-{
-    wgi_step_plan *p;
-    wg_batch_size size;
-    const wgi_step_batch first = {.source = &t->train.s, .kind = WGI_STEP_UPDATES, .total = 1};
-    return wgi_plans_fill(&t->plans, &first, &p, &size, &t->error);
-}
-
-/* Whether an update before number u rests as it does; whether one of n batches before k is of its
- * kind. */
-static bool rested_before(const wg_trainer_options *o, int64_t u)
-{
-    int64_t v = 1;
-    while (v < u && wgi_resting(o, v) != wgi_resting(o, u))
-        v++;
-    return v < u;
-}
-
-static bool came_before(int64_t k, int64_t n)
-{
-    int64_t i = 0;
-    while (i < k && wgi_step_kind(i, n) != wgi_step_kind(k, n))
-        i++;
-    return i < k;
-}
-
-/* With a limit of memory, plans all kinds of updates of the first batch: a limit that is too small
- * for one of them is found before anything is trained. */
-static wg_status try_memory(wg_trainer *t)
-{
-    const wg_trainer_options *o = &t->options;
-    const int64_t count = o->ranks ? wg_ranks_count(o->ranks) : 1, part = o->accumulate / count;
-    wg_status status = WG_OK;
-    for (int64_t u = 1; o->memory && u <= MOST_TURNS && status == WG_OK; u++)
-        for (int64_t k = 0; k < part && k < MOST_TURNS && status == WG_OK; k++) {
-            wgi_step_plan *p;
-            wg_batch_size size;
-            const wgi_step_batch batch = {.source = &t->train.s,
-                                          .kind = wgi_step_kind(k, part),
-                                          .total = 1,
-                                          .resting = wgi_resting(o, u)};
-            if (!rested_before(o, u) && !came_before(k, part))
-                status = wgi_plans_fill(&t->plans, &batch, &p, &size, &t->error);
-        }
-    return status;
-}
-
-/* The metrics by which models are ranked must be reported by the model in validation. */
-static wg_status check_metrics(wg_trainer *t, const wgi_step_graph *s)
-{
-    wg_status status = WG_OK;
-    char name[WG_METRIC_NAME];
-    for (size_t i = 0; status == WG_OK && wgi_trainer_metric(t, i, name); i++) {
-        bool found = strcmp(name, t->task.words.loss) == 0;
-        for (size_t k = 0; k < s->n_metrics; k++)
-            found = found || strcmp(name, s->metric[k].name) == 0;
-        if (found)
-            continue;
-        status = wgi_error_set(&t->error, WG_EINVAL, "metrics: the model reports no '%s', but %s",
-                               name, t->task.words.loss);
-        for (size_t k = 0; k < s->n_metrics; k++)
-            wgi_error_add(&t->error, ", %s", s->metric[k].name);
-    }
-    return status;
-}
-
-/* Builds the graph of a batch, so that a mistake is found before hours of training. */
-static wg_status try_batch(wg_trainer *t, const wg_source *source, int64_t i, int kind,
-                           wgi_group_set resting)
-{
-    wg_shape *shapes;
-    wg_batch_size size;
-    wgi_step_graph s = {.graph = NULL};
-    const bool evaluates = kind == WGI_STEP_EVALUATES;
-    wg_status status = wgi_plans_describe(&t->plans, source, 0, i, &shapes, &size, &t->error);
-    if (status != WG_OK)
-        return status;
-    wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes, kind, resting);
-    wgi_plans_have_leaves(&t->plans, s.graph);
-    status = wg_graph_status(s.graph);
-    if (status != WG_OK)
-        wgi_error_set(&t->error, status, "%sbatch %" PRId64 ": %s", evaluates ? "validation: " : "",
-                      i + 1, s.graph ? wg_graph_message(s.graph) : "out of memory");
-    else if (evaluates && t->options.metrics)
-        status = check_metrics(t, &s);
-    wg_graph_free(s.graph);
-    return status;
-}
-
-/* Whether the run is to see each batch of the training data once at least. */
-static bool sees_all(const wg_trainer *t)
-{
-    wg_amount after = t->options.after;
-    return after.n == 0 || after.unit == 'e' ||
-           (after.unit != 't' && after.n >= wgi_trainer_groups(t));
-}
-
-/* The last batch of the training data, and the first and the last of the validation: the last is
- * often smaller than others. */
-static wg_status try_batches(wg_trainer *t)
-{
-    const wg_source *valid = &t->valid.s;
-    const wgi_group_set resting = wgi_resting(&t->options, 1); /* more than in any other update */
-    wg_status status = WG_OK;
-    if (t->task.evaluate) /* it has graphs of its own */
-        return WG_OK;
-    if (resting)
-        status = try_batch(t, &t->train.s, 0, WGI_STEP_UPDATES, resting);
-    if (status == WG_OK && t->train.s.batches > 1 && sees_all(t))
-        status = try_batch(t, &t->train.s, t->train.s.batches - 1, WGI_STEP_UPDATES, 0);
-    if (status != WG_OK || !t->options.validate.n || !valid->batches)
-        return status;
-    status = try_batch(t, valid, 0, WGI_STEP_EVALUATES, 0);
-    if (status == WG_OK && valid->batches > 1)
-        status = try_batch(t, valid, valid->batches - 1, WGI_STEP_EVALUATES, 0);
-    return status;
-}
-
 /* What the task has of its own, such as vocabularies, before tensors whose shapes depend on it. */
 static wg_status check_pretrained(wg_trainer *t)
 {
@@ -428,11 +174,7 @@ static wg_status start_parameters(wg_trainer *t)
         wgi_plans_init(&t->plans, &t->options, t->train.s.fields, t->train.s.n_fields, t->store);
     if (status != WG_OK || !t->store)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
-    status = fill_store(t);
-    if (status == WG_OK)
-        status = try_batches(t);
-    if (status == WG_OK)
-        status = try_memory(t);
+    status = wgi_trial_run(t);
     if (status != WG_OK || !path)
         return status;
     if (!t->resumes)
@@ -580,7 +322,7 @@ wg_status wgi_trainer_begin(wg_trainer *t, const wg_trainer_options *options)
         status = wgi_agree(t, t->task.open(t->task.context, t)); /* and gives options */
     t->options.shard_optimizer = t->options.shard_optimizer && t->options.ranks;
     if (status == WG_OK)
-        status = wgi_agree(t, check_options(t));
+        status = wgi_agree(t, wgi_options_check(t));
     if (status == WG_OK)
         status = wgi_agree(t, open_data(t));
     if (status == WG_OK)

@@ -114,6 +114,16 @@ void wgi_ranks_note_binding(wg_trainer *t);
 /* From the options to a trainer that can run; on failure the error is in t->error. */
 wg_status wgi_trainer_begin(wg_trainer *t, const wg_trainer_options *options);
 
+/* ---- options.c ------------------------------------------------------------------------------- */
+
+/* WG_EINVAL, WG_EUNSUPPORTED: what is wrong with the options, in t->error. */
+wg_status wgi_options_check(wg_trainer *t);
+
+/* ---- trial.c --------------------------------------------------------------------------------- */
+
+/* Creates all tensors of the store, and finds out whether all steps of the run can be planned. */
+wg_status wgi_trial_run(wg_trainer *t);
+
 /* ---- update.c -------------------------------------------------------------------------------- */
 
 /* One update, and its report; WG_ESTOPPED between two of its batches. */

@@ -1,0 +1,153 @@
+/* The options of a run: values that cannot be, and options that have no effect. */
+#include "graph/error.h"
+#include "train/trainer.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+typedef struct rule {
+    bool broken;
+    const char *text;
+} rule;
+
+/* What the first broken one says; NULL if none is. */
+static const char *first_broken(const rule *rules, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rules[i].broken)
+            return rules[i].text;
+    return NULL;
+}
+
+static bool is_share(double x)
+{
+    return x >= 0 && x < 1;
+}
+
+static bool is_beta(double x)
+{
+    return is_share(x) || x == WG_BETA_ZERO;
+}
+
+static const char *wrong_option(const wg_trainer_options *o)
+{
+    const wg_optimizer *opt = &o->optimizer;
+    const rule rules[] = {
+        {!o->model == !o->loss, "expected `model` or `loss`, and not both"},
+        {o->accumulate < 0, "accumulate: expected 1 or more"},
+        {o->accumulate > 1 << WGI_MOST_LEVELS, "accumulate: expected at most 16777216"},
+        {!is_share(o->average), "average: expected a number in [0, 1)"},
+        {!is_beta(opt->beta1) || !is_beta(opt->beta2) || !is_share(opt->momentum),
+         "optimizer: expected beta1, beta2 and momentum in [0, 1)"},
+        {!(opt->eps >= 0) || !(opt->weight_decay >= 0) || !(opt->clip_norm >= 0),
+         "optimizer: expected eps, weight_decay and clip_norm of 0 or more"},
+        {opt->kind < 0 || opt->kind > WG_OPTIMIZER_SGD,
+         "optimizer: expected a kind of wg_optimizer_kind"},
+        {o->n_groups && !o->groups, "groups is NULL"},
+        {o->threads < 0, "threads: expected 0 or more"},
+        {o->patience < 0, "patience: expected 0 or more"},
+        {o->keep < 0, "keep: expected 0 or more"},
+        {o->dtype && !wg_dtype_is_float(o->dtype), "dtype: expected a float"},
+        {o->reduce.wire && o->reduce.wire != WG_BF16, "reduce.wire: expected 0 or WG_BF16"},
+    };
+    return first_broken(rules, WG_COUNT(rules));
+}
+
+static const char *wrong_schedule(const wg_trainer_options *o)
+{
+    const wg_schedule *s = &o->schedule;
+    const double first = wg_schedule_rate(s, 1);
+    const bool has_end = s->kind == WG_SCHEDULE_COSINE || s->kind == WG_SCHEDULE_LINEAR;
+    const rule rules[] = {
+        {s->kind < WG_SCHEDULE_NOAM || s->kind > WG_SCHEDULE_CONSTANT,
+         "schedule: expected a kind of wg_schedule_kind"},
+        {!(s->rate >= 0) || !isfinite(first) || first < 0, "schedule: expected rates of 0 or more"},
+        {s->kind == WG_SCHEDULE_NOAM && s->d_model == 0,
+         "schedule: expected d_model, since WG_SCHEDULE_NOAM divides by its root"},
+        {has_end && s->updates == 0 && o->after.n == 0,
+         "schedule: expected its updates, since `after` does not end the run"},
+    };
+    return first_broken(rules, WG_COUNT(rules));
+}
+
+/* What has no effect, or never the one that it should have; a task gives all that it knows. */
+static const char *idle_option(const wg_trainer_options *o)
+{
+    const wg_optimizer *opt = &o->optimizer;
+    const bool is_sgd = opt->kind == WG_OPTIMIZER_SGD, has_valid = o->valid || o->valid_source;
+    const rule rules[] = {
+        {!is_sgd && opt->momentum != 0, "optimizer: momentum is of WG_OPTIMIZER_SGD"},
+        {is_sgd && (opt->beta1 != 0 || opt->beta2 != 0 || opt->eps != 0),
+         "optimizer: beta1, beta2 and eps are of Adam"},
+        {o->schedule.rate == 0,
+         "schedule: expected a kind and a rate above 0, such as {WG_SCHEDULE_CONSTANT, "
+         ".rate = 1e-3}, got a rate of 0"},
+        {o->validate.n && !has_valid, "validate: there is no validation data"},
+        {o->patience > 0 && !o->validate.n,
+         "patience: expected an interval of validations, `validate`"},
+    };
+    return first_broken(rules, WG_COUNT(rules));
+}
+
+static wg_status check_amounts(wg_trainer *t)
+{
+    const wg_trainer_options *o = &t->options;
+    const struct {
+        const char *name;
+        wg_amount amount;
+    } each[] = {
+        {"after", o->after}, {"report", o->report}, {"validate", o->validate}, {"save", o->save}};
+    for (int i = 0; i < WG_COUNT(each); i++)
+        if (!wgi_is_amount(each[i].amount))
+            return wgi_error_set(&t->error, WG_EINVAL,
+                                 "%s: expected an amount of 0 or more in 'u', 'e' or 't', got "
+                                 "%" PRId64 " in '%c'",
+                                 each[i].name, each[i].amount.n,
+                                 each[i].amount.unit ? each[i].amount.unit : 'u');
+    return WG_OK;
+}
+
+static wg_status check_groups(wg_trainer *t)
+{
+    for (size_t i = 0; i < t->options.n_groups; i++) {
+        const wg_parameter_group *g = &t->options.groups[i];
+        if (!g->names || !(g->rate >= 0 && g->rate < INFINITY) ||
+            !(g->weight_decay >= 0 && g->weight_decay < INFINITY))
+            return wgi_error_set(&t->error, WG_EINVAL,
+                                 "group %zu: expected names, and a rate and a decay of 0 or more, "
+                                 "got '%s', %g and %g",
+                                 i, g->names ? g->names : "NULL", g->rate, g->weight_decay);
+        if (g->every < 0)
+            return wgi_error_set(&t->error, WG_EINVAL,
+                                 "group %zu: every: expected 0 or more, got %" PRId64, i, g->every);
+        if (g->every > 1 && i >= WGI_MOST_RESTING)
+            return wgi_error_set(&t->error, WG_EINVAL,
+                                 "group %zu: expected groups that rest among the first %d", i,
+                                 WGI_MOST_RESTING);
+        if (g->frozen && (g->loss || g->every > 1))
+            return wgi_error_set(&t->error, WG_EINVAL,
+                                 "group %zu: frozen parameters have no loss of their own and no "
+                                 "turn",
+                                 i);
+        if (g->every > 1 && t->options.shard_optimizer)
+            return wgi_error_set(
+                &t->error, WG_EUNSUPPORTED,
+                "group %zu: with shard_optimizer no group may rest, expected every "
+                "= 1, got %" PRId64,
+                i, g->every);
+    }
+    return WG_OK;
+}
+
+wg_status wgi_options_check(wg_trainer *t)
+{
+    const char *wrong = wrong_option(&t->options);
+    wg_status status = wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : check_amounts(t);
+    if (status == WG_OK)
+        status = check_groups(t);
+    if (status != WG_OK)
+        return status;
+    wrong = t->task.open ? NULL : idle_option(&t->options);
+    wrong = wrong ? wrong : wrong_schedule(&t->options);
+    return wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : WG_OK;
+}
