@@ -158,7 +158,7 @@ static bool reserve(wg_store *s)
 
 static char *new_block(const wg_store *s, wg_dtype dtype, const wg_shape *shape)
 {
-    size_t bytes = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype);
+    size_t bytes = wg_shape_bytes(shape, dtype);
     if (bytes >= SIZE_MAX - WGI_ALIGN)
         return NULL;
     return s->sparse ? calloc(1, bytes + WGI_ALIGN) : wgi_zeroed_alloc(bytes + WGI_ALIGN);
@@ -274,7 +274,7 @@ wg_status wgi_store_fill(wg_store *s, const wg_tensor *list, size_t n, const cha
     (void)wgi_store_reserve(s, room); /* else each has memory of its own */
     for (size_t i = 0; ok && i < n; i++) {
         wgi_owned *t = add_own(s, list[i].name, list[i].dtype, &list[i].shape);
-        size_t bytes = (size_t)wg_shape_count(&list[i].shape) * wg_dtype_size(list[i].dtype);
+        size_t bytes = wgi_tensor_bytes(&list[i]);
         ok = t != NULL;
         if (ok && bytes)
             memcpy(t->tensor.data, list[i].data, bytes);

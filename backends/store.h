@@ -25,10 +25,15 @@ typedef enum wgi_seal {
  * large pages, so that what is never written takes no memory. */
 wg_store *wgi_store_new_sparse(wg_store *base);
 
+static inline size_t wgi_tensor_bytes(const wg_tensor *t)
+{
+    return wg_shape_bytes(&t->shape, t->dtype);
+}
+
 /* Bytes of a tensor in a piece. */
 static inline size_t wgi_store_room(wg_dtype dtype, const wg_shape *shape)
 {
-    return wgi_round_up((size_t)wg_shape_count(shape) * wg_dtype_size(dtype));
+    return wgi_round_up(wg_shape_bytes(shape, dtype));
 }
 
 /* Takes memory for the tensors that are added next in one piece of that many bytes, unless the last

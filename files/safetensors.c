@@ -1,4 +1,5 @@
 #include "files/internal.h"
+#include "backends/store.h"
 #include "files/read.h"
 #include "files/replace.h"
 #include "graph/error.h"
@@ -309,9 +310,7 @@ static void write_content(wgi_file_writer *w, void *context)
     wgi_file_put(w, "       ", (size_t)(LENGTH + c->length - c->counted));
     wgi_sums_begin(&c->sums);
     for (size_t i = 0; i < c->n_tensors; i++)
-        wgi_file_put(w, c->tensors[i].data,
-                     (size_t)wg_shape_count(&c->tensors[i].shape) *
-                         wg_dtype_size(c->tensors[i].dtype));
+        wgi_file_put(w, c->tensors[i].data, wgi_tensor_bytes(&c->tensors[i]));
     wgi_sums_end(&c->sums);
     wgi_file_put_over(w, c->sums_at, c->sums.text, strlen(c->sums.text));
 }

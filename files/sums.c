@@ -1,6 +1,7 @@
 /* Checksums in safetensors files: one of each tensor, so that a message can name what is
  * damaged. */
 #define _DEFAULT_SOURCE /* madvise */
+#include "backends/store.h"
 #include "files/checksum.h"
 #include "files/internal.h"
 #include "graph/error.h"
@@ -67,11 +68,6 @@ void wgi_sums_free(wgi_sums *s)
     free(s->text);
 }
 
-static size_t size_of(const wg_tensor *t)
-{
-    return (size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype);
-}
-
 /* Computes those that nobody has begun: the helper and the thread that has written share them. */
 static void *compute(void *sums)
 {
@@ -81,7 +77,7 @@ static void *compute(void *sums)
         const wg_tensor *t = s->order[i];
         wgi_checksum_digits(s->text + DIGITS * (i + 1),
                             sum_of_tensor(t->name, wgi_file_dtype_of(t->dtype)->name, &t->shape,
-                                          t->data, size_of(t)));
+                                          t->data, wgi_tensor_bytes(t)));
     }
     return NULL;
 }
@@ -94,7 +90,7 @@ void wgi_sums_begin(wgi_sums *s)
     size_t bytes = 0;
     sigset_t all, before;
     for (size_t i = 0; i < s->n_tensors; i++)
-        bytes += size_of(s->order[i]);
+        bytes += wgi_tensor_bytes(s->order[i]);
     if (bytes < WORTH_A_THREAD)
         return;
     sigfillset(&all); /* signals are for the threads of the program */

@@ -344,7 +344,7 @@ int64_t wg_value_dim(const wg_value *v, int axis)
 
 size_t wg_value_bytes(const wg_value *v)
 {
-    return (size_t)wg_value_count(v) * (v ? wg_dtype_size(v->dtype) : 0);
+    return v ? wg_shape_bytes(&v->shape, v->dtype) : 0;
 }
 
 double wg_node_flops(const wg_node *n)

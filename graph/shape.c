@@ -73,6 +73,11 @@ int64_t wg_shape_count(const wg_shape *s)
     return n;
 }
 
+size_t wg_shape_bytes(const wg_shape *shape, wg_dtype dtype)
+{
+    return (size_t)wg_shape_count(shape) * wg_dtype_size(dtype);
+}
+
 bool wg_shape_equal(const wg_shape *a, const wg_shape *b)
 {
     if (a->rank != b->rank)

@@ -32,7 +32,7 @@ wg_value *(wg_sinusoids)(const char *at, wg_graph *g, wg_positions kind, wg_dtyp
             g, WG_EINVAL, at, who,
             "%lld rows of %lld numbers of %s; must be an even number of f32 or f64",
             (long long)rows, (long long)d, wg_dtype_name(dtype));
-    void *table = malloc((size_t)wg_shape_count(&shape) * wg_dtype_size(dtype) + 1);
+    void *table = malloc(wg_shape_bytes(&shape, dtype) + 1);
     if (!table)
         return wg_graph_fail(g, WG_ENOMEM, at, who, "no memory for %lld positions",
                              (long long)rows);

@@ -188,7 +188,7 @@ static ox_tensor_proto *tensor(ox_export *e, wg_dtype dtype, const wg_shape *sha
     t->has_data_type = true;
     t->data_type = wgi_ox_type_of(dtype)->number;
     t->has_raw_data = true;
-    t->raw_data.len = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype);
+    t->raw_data.len = wg_shape_bytes(shape, dtype);
     t->raw_data.data = (uint8_t *)data;
     return t;
 }

@@ -190,7 +190,7 @@ wg_status wgi_ox_tensor_describe(wg_onnx_tensor *out, const ox_tensor_proto *t, 
 wg_status wgi_ox_tensor_fill(wg_onnx_tensor *x, const ox_tensor_proto *t, const ox_file *f,
                              wg_error *error)
 {
-    size_t size = (size_t)wg_shape_count(&x->shape) * wg_dtype_size(x->dtype);
+    size_t size = wg_shape_bytes(&x->shape, x->dtype);
     void *data = wgi_in_large_pages(malloc(size + 1), size + 1);
     if (!data)
         return wgi_error_set(error, WG_ENOMEM, "no memory for %zu bytes", size);

@@ -104,7 +104,7 @@ wg_value *(wg_constant)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape sh
 {
     wg_constant_attrs a = {dtype, shape, {data, 0}};
     if (wg_shape_valid(&shape, dtype))
-        a.data.size = (size_t)wg_shape_count(&shape) * wg_dtype_size(dtype);
+        a.data.size = wg_shape_bytes(&shape, dtype);
     return wg_apply0(at, g, &wg_op_constant, &a);
 }
 

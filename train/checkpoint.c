@@ -1,4 +1,5 @@
 #include "wengert/train/checkpoint.h"
+#include "backends/store.h"
 #include "files/checksum.h"
 #include "files/internal.h"
 #include "files/replace.h"
@@ -146,8 +147,7 @@ void wg_checkpoint_swap_averages(wg_store *store)
         const char *name = average->name + strlen(WGI_STATES_OF_AVERAGE);
         const wg_tensor *t = belongs(average, &groups[AVERAGE]) ? wg_store_find(store, name) : NULL;
         if (t)
-            swap_bytes(average->data, t->data,
-                       (size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype));
+            swap_bytes(average->data, t->data, wgi_tensor_bytes(t));
     }
 }
 

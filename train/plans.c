@@ -1,5 +1,6 @@
 #include "train/plans.h"
 #include "backends/memory.h"
+#include "backends/store.h"
 #include "graph/element.h"
 #include "graph/error.h"
 #include "graph/grow.h"
@@ -29,7 +30,7 @@ void wgi_averages_start(const wg_store *store, size_t from)
                                  ? wg_store_find(store, t->name + n)
                                  : NULL;
         if (p)
-            memcpy(t->data, p->data, (size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype));
+            memcpy(t->data, p->data, wgi_tensor_bytes(t));
     }
 }
 
@@ -71,7 +72,7 @@ static size_t store_bytes(const wg_store *store)
     const wg_tensor *t;
     size_t bytes = 0;
     for (size_t i = 0; (t = wg_store_at(store, i)); i++)
-        bytes += wgi_round_up((size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype));
+        bytes += wgi_round_up(wgi_tensor_bytes(t));
     return bytes;
 }
 

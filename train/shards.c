@@ -1,4 +1,5 @@
 #include "train/shards.h"
+#include "backends/store.h"
 #include "graph/error.h"
 #include "train/rows.h"
 #include "train/trainer.h"
@@ -9,11 +10,6 @@
 #include <string.h>
 
 /* ---- opening --------------------------------------------------------------------------------- */
-
-static size_t bytes_of(const wg_tensor *x)
-{
-    return (size_t)wg_shape_count(&x->shape) * wg_dtype_size(x->dtype);
-}
 
 /* Where the part of rank r begins in parameter i, in bytes; r may be the number of ranks. */
 static size_t begin_in(const wgi_shards *s, size_t i, int r, int size)
@@ -50,7 +46,7 @@ static wg_status add_average(wg_trainer *t, size_t i)
     wgi_state_name(name, WGI_STATES_OF_AVERAGE, "", p->name);
     if (wg_store_add(t->store, name, p->dtype, &p->shape, &average) != WG_OK)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
-    memcpy(average->data, p->data, bytes_of(p)); /* nothing is trained yet */
+    memcpy(average->data, p->data, wgi_tensor_bytes(p)); /* nothing is trained yet */
     t->shards.averages[i] = average->data;
     return WG_OK;
 }
@@ -64,7 +60,7 @@ static wg_status take_parameters(wg_trainer *t, wg_value *const *trained, size_t
     for (size_t i = 0; i < n && status == WG_OK; i++) {
         s->parameter[i] = wg_store_find(t->store, trained[i]->name);
         s->data[i] = s->parameter[i]->data;
-        s->bytes[i] = bytes_of(s->parameter[i]);
+        s->bytes[i] = wgi_tensor_bytes(s->parameter[i]);
         status = add_average(t, i);
     }
     if (status != WG_OK)
@@ -86,7 +82,7 @@ static void note_moments(wg_trainer *t)
     size_t own = 0;
     for (size_t i = 0; (x = wg_store_at(t->store, i)); i++)
         if (strncmp(x->name, WGI_STATES_OF_OPTIMIZER, strlen(WGI_STATES_OF_OPTIMIZER)) == 0)
-            own += bytes_of(x);
+            own += wgi_tensor_bytes(x);
     wgi_report_note(t, "each of %d ranks has a part of the optimizer's moments: %.1f MiB on rank 0",
                     wg_ranks_count(t->options.ranks), (double)own / (1 << 20));
 }
@@ -177,7 +173,7 @@ static wg_status add_others(wg_trainer *t)
         return WG_OK;
     if (wg_store_add(t->shards.whole, own->name, own->dtype, &own->shape, &copy) != WG_OK)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
-    memcpy(copy->data, own->data, bytes_of(own));
+    memcpy(copy->data, own->data, wgi_tensor_bytes(own));
     return WG_OK;
 }
 
@@ -276,9 +272,9 @@ static void broadcast_step(wg_trainer *t)
 {
     const wg_tensor *own = wg_store_find(t->store, WGI_STEP_OF_OPTIMIZER);
     if (own && wgi_leads(t))
-        memcpy(own->data, wg_store_find(t->shards.whole, own->name)->data, bytes_of(own));
+        memcpy(own->data, wg_store_find(t->shards.whole, own->name)->data, wgi_tensor_bytes(own));
     if (own)
-        wg_ranks_broadcast(t->options.ranks, own->data, bytes_of(own), 0);
+        wg_ranks_broadcast(t->options.ranks, own->data, wgi_tensor_bytes(own), 0);
 }
 
 wg_status wgi_shards_scatter(wg_trainer *t)

@@ -149,8 +149,7 @@ static wg_status open_examples(wgi_source *out, const wg_examples *e, uint64_t s
     x->e.batch = e->batch ? e->batch : USUAL_ROWS;
     x->e.batch = x->e.batch < e->count ? x->e.batch : e->count;
     for (size_t k = 0; k < e->n_fields; k++)
-        x->bytes[k] =
-            (size_t)wg_shape_count(&e->fields[k].shape) * wg_dtype_size(e->fields[k].dtype);
+        x->bytes[k] = wg_shape_bytes(&e->fields[k].shape, e->fields[k].dtype);
     int64_t batch = x->e.batch, rest = e->last == WG_LAST_SMALLER ? batch - 1 : 0;
     out->s = (wg_source){.fields = e->fields,
                          .n_fields = e->n_fields,

@@ -1,10 +1,11 @@
 /* A run on several ranks: what they check of each other and what they exchange beside gradients. */
+#include "backends/store.h"
 #include "files/checksum.h"
 #include "files/read.h"
 #include "graph/error.h"
+#include "graph/threads.h"
 #include "train/trainer.h"
 #include "wengert/backends/isa.h"
-#include "graph/threads.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -201,11 +202,6 @@ wg_status wgi_ranks_compare(wg_trainer *t)
 
 /* ---- the state ------------------------------------------------------------------------------- */
 
-static size_t bytes_of(const wg_tensor *x)
-{
-    return (size_t)wg_shape_count(&x->shape) * wg_dtype_size(x->dtype);
-}
-
 wg_status wgi_ranks_start(wg_trainer *t)
 {
     struct start {
@@ -228,7 +224,7 @@ wg_status wgi_ranks_start(wg_trainer *t)
     if (status != WG_OK)
         return status;
     for (size_t i = 0; i < n; i++)
-        wg_ranks_broadcast(ranks, list[i]->data, bytes_of(list[i]), 0);
+        wg_ranks_broadcast(ranks, list[i]->data, wgi_tensor_bytes(list[i]), 0);
     free(list);
     return WG_OK;
 }
@@ -276,7 +272,7 @@ wg_status wgi_ranks_compare_state(wg_trainer *t)
     uint64_t *own = calloc(n + 1, sizeof *own), *all = NULL;
     status = wgi_agree(t, own ? WG_OK : wgi_error_set(&t->error, WG_ENOMEM, "out of memory"));
     for (size_t i = 0; own && i < n && status == WG_OK; i++)
-        own[i] = wgi_xxh64(list[i]->data, bytes_of(list[i]), 0);
+        own[i] = wgi_xxh64(list[i]->data, wgi_tensor_bytes(list[i]), 0);
     if (status == WG_OK && !(all = room_for_all(t, n * sizeof *all)))
         status = WG_ENOMEM;
     if (status == WG_OK) {

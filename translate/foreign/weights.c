@@ -150,7 +150,7 @@ static bool put_shared(const wgi_export *x, tensors *all, const wg_tensor *ours)
                put_rows(x, all, ours, WGI_OUTPUT_WEIGHT, 1);
     t = tensor_named(all, "model.shared.weight", ours->dtype, &shape);
     if (t)
-        memcpy(t->data, ours->data, (size_t)wg_shape_count(&shape) * wg_dtype_size(ours->dtype));
+        memcpy(t->data, ours->data, wg_shape_bytes(&shape, ours->dtype));
     return t != NULL;
 }
 

@@ -68,6 +68,8 @@ WG_API wg_axes wg_axes_make(int count, const int *axis);
 
 /** Number of elements: the product of the dimensions, 1 for a scalar. */
 WG_API int64_t wg_shape_count(const wg_shape *shape);
+/** Bytes of a dense tensor with that shape and element type. */
+WG_API size_t wg_shape_bytes(const wg_shape *shape, wg_dtype dtype);
 /** True if rank and dimensions are equal. */
 WG_API bool wg_shape_equal(const wg_shape *a, const wg_shape *b);
 /** Writes "[2,3]" into text; returns text. */
