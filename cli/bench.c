@@ -1,17 +1,34 @@
 /* wengert bench WHAT: what can be measured. */
 #include "cli/measure.h"
+#ifdef WG_HAVE_TRAINING
+#include "cli/model.h"
+#endif
 #include "cli/source.h"
 
 #include <string.h>
 
 static const command subjects[] = {
     {"op", "one op, on its scaled-up samples or on given shapes", bench_op},
-    {"model", "a run, gradient or step of a built-in model, FILE.wg, MODEL.so", bench_model},
+    {"model", "a run, gradient or step of a model: built in, FOLDER, FILE.wg, FILE.onnx, MODEL.so",
+     bench_model},
 #ifdef WG_HAVE_TRAINING
     {"train-step", "a complete training step of a Transformer", bench_train_step},
 #endif
 };
 enum { N_SUBJECTS = WG_COUNT(subjects) };
+
+/* A folder with a trained model */
+static bool is_model(const char *name)
+{
+    bool exists = false;
+#ifdef WG_HAVE_TRAINING
+    if (model_exists(name, &exists) != EXIT_OK)
+        return false;
+#else
+    (void)name;
+#endif
+    return exists;
+}
 
 static const char *subject_name_at(size_t i)
 {
@@ -46,7 +63,7 @@ int command_bench(int argc, char **argv)
             argv[1] = name;
             return subjects[i].run(argc - 1, argv + 1);
         }
-    if (is_source(argv[1])) {
+    if (is_source(argv[1]) || is_model(argv[1])) {
         char name[] = "wengert bench MODEL";
         argv[0] = name;
         return bench_model(argc, argv);

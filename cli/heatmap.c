@@ -193,10 +193,13 @@ static void write_head(const map *m, const grid *g, size_t head, FILE *f)
     const frame *s = &g->each;
     const size_t row = head / g->in_a_row, column = head % g->in_a_row;
     const double x = s->width * (double)column, y = s->height * (double)row;
+    /* with one row and one column more, outside of the axes: an image has at least two of each */
     fputs("$weights << end_of_weights\n", f);
-    for (size_t i = 0; i < m->rows; i++) {
-        for (size_t k = 0; k < m->columns; k++)
-            fprintf(f, "%.5f ", m->weight[(head * m->rows + i) * m->columns + k]);
+    for (size_t i = 0; i <= m->rows; i++) {
+        for (size_t k = 0; k <= m->columns; k++)
+            fprintf(f, "%.5f ",
+                    i < m->rows && k < m->columns ? m->weight[(head * m->rows + i) * m->columns + k]
+                                                  : 0);
         fputc('\n', f);
     }
     fputs("end_of_weights\nunset label\n", f);

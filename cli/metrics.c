@@ -71,8 +71,11 @@ int series_read(series *s, const char *folder, const char *kind, const char *key
         free(path);
         return complain_error(&error);
     }
-    while (code == EXIT_OK && getline(&line, &room, f) > 0) {
+    ssize_t length;
+    while (code == EXIT_OK && (length = getline(&line, &room, f)) > 0) {
         char place[600];
+        if (line[length - 1] != '\n')
+            continue; /* a run is writing it, or has died at it */
         snprintf(place, sizeof place, "%s:%zu", path, ++number);
         code = take_line(s, place, line, kind, key);
     }

@@ -121,14 +121,24 @@ static int open_either(model *m, const char *folder, const wg_settings *of_folde
     return status == WG_OK ? EXIT_OK : complain_error(&error);
 }
 
-int model_open(model *m)
+/* `given` gets what the files of settings and the flags say, the model's folder among it. */
+static int read_given(const model *m, wg_settings *given)
 {
-    wg_settings of_folder;
-    const char *folder = settings_args_value(&m->args, "model");
-    if (!folder || !*folder) {
+    if (wg_settings_init(given) != WG_OK) {
+        complain("out of memory");
+        return EXIT_RUN;
+    }
+    int code = settings_args_apply(&m->args, given);
+    if (code == EXIT_OK && (!given->model || !*given->model)) {
         complain("no model given; use --model FOLDER");
         return EXIT_USAGE;
     }
+    return code;
+}
+
+static int open_folder(model *m, const char *folder)
+{
+    wg_settings of_folder;
     int code = model_settings(&of_folder, folder);
     if (code != EXIT_OK)
         return code;
@@ -143,6 +153,16 @@ int model_open(model *m)
     if (code == EXIT_OK)
         code = open_either(m, folder, &of_folder);
     wg_settings_free(&of_folder);
+    return code;
+}
+
+int model_open(model *m)
+{
+    wg_settings given;
+    int code = read_given(m, &given);
+    if (code == EXIT_OK)
+        code = open_folder(m, given.model);
+    wg_settings_free(&given);
     return code;
 }
 
@@ -184,8 +204,9 @@ int model_check_search(const model *m)
 void model_warn_cut(const model *m, size_t line, size_t cut)
 {
     if (cut && !m->settings.quiet)
-        complain("line %zu is too long: its last %zu tokens are left out; see --max-input-length",
-                 line, cut);
+        complain("line %zu is too long: its last %zu token%s left out; the limit is "
+                 "--max-input-length, or the learned positions of the model",
+                 line, cut, cut == 1 ? " is" : "s are");
 }
 
 int model_check_outputs(const model *m, const result_file *outputs, size_t n)

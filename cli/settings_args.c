@@ -144,6 +144,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
     if (!o)
         return ARGP_ERR_UNKNOWN;
+    if (a->has_folder && strcmp(o->name, "model") == 0)
+        argp_error(state, "expected one folder, got '%s' and --model %s",
+                   settings_args_value(a, "model"), arg);
     if (a->n == MAX_GIVEN)
         argp_error(state, "more than %d options given", MAX_GIVEN);
     a->given[a->n] = (given_option){.option = o};
@@ -158,6 +161,7 @@ void settings_args_model(settings_args *a, const char *folder, const struct argp
     if (a->n == MAX_GIVEN)
         argp_error(state, "more than %d options", MAX_GIVEN);
     a->given[a->n++] = (given_option){wg_option_find("model"), {folder}, 1};
+    a->has_folder = true;
 }
 
 /* ---- what commands see ----------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ typedef struct settings_args {
     size_t n;
     const char *configs[MAX_CONFIGS];
     size_t n_configs;
+    bool has_folder; /* the model was given as an argument */
     struct argp_option rows[MAX_ROWS];
     char *texts[MAX_ROWS]; /* allocated, for the rows */
     size_t n_rows, n_texts;

@@ -64,7 +64,7 @@ static void print_translation(const request *r, size_t line, const wg_translatio
 {
     const wg_vocabulary *v = wg_translator_vocabulary(r->model.translator, 1);
     const wg_hypothesis *h = &t->hypothesis;
-    bool n_best = settings_args_value(&r->model.args, "n-best") != NULL;
+    bool n_best = r->search.n_best > 1 || settings_args_value(&r->model.args, "n-best");
     if (n_best)
         printf("%zu ||| ", line);
     fputs(t->text, stdout);

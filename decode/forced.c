@@ -141,7 +141,7 @@ static int longer_first(const void *a, const void *b)
 /* Pairs of the longest batch from the first pair on, and the sizes of its plan. */
 static size_t batch_of(const wg_transformer_config *c, const pair *p, size_t n, wgi_plan_key *key)
 {
-    size_t count = 1, longest = p[0].length;
+    size_t count = 1, longest = p[0].length ? p[0].length : 1;
     for (; count < n; count++) {
         size_t source = p[count].length > longest ? p[count].length : longest;
         size_t widest = source > p[0].target->n ? source : p[0].target->n;
@@ -232,7 +232,7 @@ wg_status wgi_forced_run(wgi_decode_context *c, const wgi_sentences *sources,
     if (!p)
         return wgi_error_set(&c->error, WG_ENOMEM, "out of memory");
     for (size_t i = 0; i < n; i++)
-        if (results[i].n && sources->length[i / n_best])
+        if (results[i].n)
             p[pairs++] = (pair){sources->ids[i / n_best], sources->length[i / n_best], &results[i]};
     qsort(p, pairs, sizeof *p, longer_first);
     forced f = {c, scores, options};

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 typedef struct rule {
     bool broken;
@@ -139,12 +140,25 @@ static wg_status check_groups(wg_trainer *t)
     return WG_OK;
 }
 
+static wg_status check_metrics(wg_trainer *t)
+{
+    char name[WG_METRIC_NAME], other[WG_METRIC_NAME];
+    for (size_t i = 0; wgi_trainer_metric(t, i, name); i++)
+        for (size_t k = 0; k < i && wgi_trainer_metric(t, k, other); k++)
+            if (strcmp(name, other) == 0)
+                return wgi_error_set(&t->error, WG_EINVAL,
+                                     "metrics: expected different ones, got '%s' twice", name);
+    return WG_OK;
+}
+
 wg_status wgi_options_check(wg_trainer *t)
 {
     const char *wrong = wrong_option(&t->options);
     wg_status status = wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : check_amounts(t);
     if (status == WG_OK)
         status = check_groups(t);
+    if (status == WG_OK)
+        status = check_metrics(t);
     if (status != WG_OK)
         return status;
     wrong = t->task.open ? NULL : idle_option(&t->options);

@@ -133,7 +133,7 @@ static void note_data(const wgi_translation *m, wg_trainer *t, int64_t parameter
 {
     const wg_corpus *c = m->data.train, *v = m->data.valid;
     const wg_vocabulary *const *side = (const wg_vocabulary *const *)m->data.vocabularies.side;
-    const size_t valid = v ? wg_corpus_count(v) : 0;
+    const size_t valid = v ? wg_corpus_count(v) : 0, too_long = v ? wg_corpus_too_long(v) : 0;
     if (m->settings.type == WG_TYPE_LM)
         wgi_report_note(t,
                         "%zu training texts (%zu empty lines), %zu validation texts; a vocabulary "
@@ -147,6 +147,12 @@ static void note_data(const wgi_translation *m, wg_trainer *t, int64_t parameter
                         wg_corpus_count(c), wg_corpus_empty(c), wg_corpus_too_long(c), valid,
                         (long long)wg_vocabulary_size(side[0]),
                         (long long)wg_vocabulary_size(side[1]), parameters);
+    if (too_long)
+        wgi_report_note(t,
+                        "%zu validation %s left out: longer than the %" PRId64
+                        " tokens that a batch and the learned positions hold",
+                        too_long, too_long == 1 ? "text is" : "texts are",
+                        wg_settings_longest(&m->settings));
 }
 
 static void note_repaired(wg_trainer *t, const wg_corpus *c, const char *what)

@@ -151,7 +151,7 @@ words() {
 { echo seven; words 3000; echo seven; } >input
 code 0 translate $model; holds "a line for a line" "$(lines out)" -eq 3
 holds "the others are translated" "$(sed -n 1p out)" = "$(sed -n 3p out)"
-says err "line 2 is too long: its last 2000 tokens are left out; see --max-input-length"
+says err "line 2 is too long: its last 2000 tokens are left out; the limit is --max-input-length"
 holds "one warning" "$(lines err)" -eq 1
 cp out cut
 { echo seven; words 1000; echo seven; } >input

@@ -138,8 +138,9 @@ WG_API WG_MUST_USE wg_status wg_search_run(wg_search *s, const int32_t *const *s
  * @param n pairs of a source and a target
  * @param options NULL: the defaults; only penalty, alpha, attention and stop are used
  * @param results (*results)[i] has token_scores, log_probability, score, n_correct and, if
- *        requested, attention.  Where source or target is empty, there are none and the score is
- *        0.  The caller frees them by wg_hypotheses_free; NULL on failure.
+ *        requested, attention; all of it 0 or NULL where the target is empty.  A source without
+ *        tokens leaves the decoder nothing to attend to.  The caller frees them by
+ *        wg_hypotheses_free; NULL on failure.
  * @return as wg_search_run */
 WG_API WG_MUST_USE wg_status wg_search_score(wg_search *s, const int32_t *const *sources,
                                              const size_t *source_lengths,
