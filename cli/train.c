@@ -58,6 +58,26 @@ static int check_vocabularies(const wg_settings *asked)
     return exit_code(status);
 }
 
+/* --overwrite keeps no settings.  Whoever gives no texts in place of those that the old model was
+ * trained on, and does not ask for the built-in ones, means to keep them. */
+static int check_overwrite(const wg_settings *asked)
+{
+    wg_settings old = {0};
+    wg_error unread;
+    bool has_texts = asked->train_sets[0] || asked->train_set ||
+                     wg_settings_given(asked, wg_option_find("numbers"));
+    if (!asked->overwrite || !asked->model || has_texts ||
+        wg_folder_settings(&old, asked->model, &unread) != WG_OK)
+        return EXIT_OK;
+    const char *text = old.train_set ? old.train_set : old.train_sets[0];
+    if (text)
+        complain("--overwrite: expected all settings, since those of %s are not kept, got no "
+                 "--%s, which was %s",
+                 asked->model, old.train_set ? "train-set" : "train-sets", text);
+    wg_settings_free(&old);
+    return text ? EXIT_USAGE : EXIT_OK;
+}
+
 /* A training whose settings are gone can be resumed by the options that it began with. */
 static void note_lost_settings(const char *folder)
 {
@@ -89,7 +109,8 @@ static int merge_settings(wg_settings *s, wg_settings *asked)
         return code;
     wg_status status = wg_settings_override(s, asked, &error);
     if (status == WG_EINVAL)
-        complain("%s has a different model: %s; use --overwrite to train from scratch",
+        complain("%s has a different model: %s; use --overwrite with all settings to train from "
+                 "scratch",
                  asked->model, error.text);
     return status == WG_EINVAL ? exit_code(status) : complain_error(&error);
 }
@@ -173,6 +194,8 @@ int command_train(int argc, char **argv)
     }
     if (code == EXIT_OK)
         code = settings_args_apply(&r.args, &asked);
+    if (code == EXIT_OK)
+        code = check_overwrite(&asked);
     if (code == EXIT_OK)
         code = check_vocabularies(&asked);
     if (code == EXIT_OK)

@@ -1,6 +1,7 @@
 /* How a run begins: its folder, data, parameters, a checkpoint to resume from. */
 #include "train/trainer.h"
 #include "backends/store.h"
+#include "files/checksum.h"
 #include "files/read.h"
 #include "graph/error.h"
 #include "train/checkpoint_files.h"
@@ -200,6 +201,25 @@ static wg_status check_position(wg_trainer *t)
     return WG_OK;
 }
 
+static uint64_t validation_hash(const wg_trainer *t)
+{
+    const uint64_t data = t->valid.s.hash;
+    return data ? wgi_xxh64(&t->task.measures, sizeof t->task.measures, data) : 0;
+}
+
+/* Metrics of other validation data cannot be compared with the best so far. */
+static void forget_best(wg_trainer *t)
+{
+    wg_progress *p = &t->progress;
+    const uint64_t now = validation_hash(t);
+    if (!p->validation || !now || p->validation == now || !p->n_best)
+        return;
+    p->n_best = 0;
+    p->stalled = 0;
+    wgi_report_note(t, "%s: the validation is another one, so the best model is looked for again",
+                    t->options.folder);
+}
+
 /* The same on resuming.  If progress.json cannot be read, loading says so. */
 static wg_status check_task(wg_trainer *t)
 {
@@ -227,6 +247,7 @@ static wg_status resume(wg_trainer *t)
         status = check_position(t);
     if (status != WG_OK)
         return status;
+    forget_best(t);
     wgi_checkpoint_tidy(folder,
                         t->task.files.keep); /* which a process that died may not have done */
     t->saved = p->update;
@@ -334,6 +355,7 @@ wg_status wgi_trainer_begin(wg_trainer *t, const wg_trainer_options *options)
     note_sizes(t);
     status = come_together(t);
     t->progress.data = t->train.s.hash;
+    t->progress.validation = validation_hash(t);
     t->progress.vocabularies = t->task.vocabularies;
     return status;
 }

@@ -39,6 +39,7 @@ static const struct field {
     {"validation-due", WHOLE | MAYBE, offsetof(wg_progress, validation_due), NULL},
     {"metrics-bytes", WHOLE, offsetof(wg_progress, metrics_bytes), NULL},
     {"data", BITS, offsetof(wg_progress, data), NULL},
+    {"validation", BITS | MAYBE, offsetof(wg_progress, validation), NULL},
     {"vocabularies", BITS | MAYBE, offsetof(wg_progress, vocabularies), NULL},
     {"model-file", BITS, offsetof(wg_progress, files[0]), NULL},
     {"average-file", BITS, offsetof(wg_progress, files[1]), NULL},

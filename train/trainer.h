@@ -27,6 +27,7 @@ typedef struct wgi_task {
     } words;
     wg_checkpoint_options files; /* what they say before `open`, `open` may add to */
     uint64_t vocabularies;       /* of wg_progress */
+    uint64_t measures;           /* hash of how metrics are measured, besides on which data */
     /* In the order of calls.  The folder is locked: opens the data, and sets t->options. */
     wg_status (*open)(void *context, wg_trainer *t);
     /* t->options.pretrained has been opened as f. */

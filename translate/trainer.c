@@ -79,6 +79,7 @@ static wg_status set_files(wgi_translation *m, wg_trainer *t)
     wg_checkpoint_options *files = &t->task.files;
     wg_status status = list_settings(m, &t->error);
     m->vocabularies = t->task.vocabularies = wgi_vocabularies_hash(&m->data.vocabularies);
+    t->task.measures = (uint64_t)m->settings.bleu_tokenizer;
     wgi_note_of_vocabularies(m->note_text, m->vocabularies);
     m->note = (wg_file_note){WGI_NOTE_VOCABULARIES, m->note_text};
     files->settings = m->fact;

@@ -73,12 +73,12 @@ leaves() {
 }
 leaves "%%c = constant {data=f32[1, 2]} : f32[2]" >a.wg
 leaves "%%c = constant {data=f32[1, 3]} : f32[2]" >b.wg
-code 1 diff a.wg b.wg; says out "part at node 1: attribute data="
+code 1 diff a.wg b.wg; says out "differ at node 1: attribute data="
 leaves "%%c = state : f64[2] 'c'" >b.wg
 code 3 diff a.wg b.wg; says err "b.wg:4"            # f32 plus f64
 printf "wengert-graph 1\n%%x = input : f32[2] 'x'\noutput %%x\n" >a.wg
 printf "wengert-graph 1\n%%x = input : f32[3] 'x'\noutput %%x\n" >b.wg
-code 1 diff a.wg b.wg; says out "part at node 0: "
+code 1 diff a.wg b.wg; says out "differ at node 0: "
 
 # Options of the graph
 many() {

@@ -89,7 +89,7 @@ says out "- %4 = linear("; says out "+ %4 = linear("
 checks=$((checks + 1)); [ "$(grep -c '^[-+] %' out)" = 2 ] || fail "lines that are equal are shown as different"
 checks=$((checks + 1)); [ "$(grep -c '^  %[56] ' out)" = 2 ] || fail "two equal lines after the difference are not shown once"
 sed "s/'x' at/'z' at/" a.wg >b.wg
-code 1 diff a.wg b.wg;         says out "part at node 0: the name 'x' against 'z'"
+code 1 diff a.wg b.wg;         says out "differ at node 0: the name 'x' against 'z'"
 sed "s/ at models.c:18/ at other.c:1/" a.wg >b.wg
 code 0 diff a.wg b.wg;         says out "nodes differ in name, scope, line or phase only"
 sed "s/output 'loss' =/output 'los' =/" a.wg >b.wg
@@ -103,10 +103,10 @@ differ() {
     code 1 diff a.wg b.wg; says out "$3"
 }
 y='%%y = exp(%%x)\noutput %%y'
-differ '%%y = concat(%%x, %%s)\n' '%%y = concat(%%x, %%s, %%x)\n' "part at node 2: 2 against 3 operands"
-differ '%%y = sub(%%x, %%s)\n' '%%y = sub(%%s, %%x)\n' "part at node 2: operand a: %0 against %1"
-differ '%%y = exp(%%x)\n' '%%y = log(%%x)\n' "part at node 2: the op exp against log"
-differ '%%y = cast(%%x) {dtype=f64}\n' '%%y = cast(%%x) {dtype=bf16}\n' "part at node 2: attribute dtype=f64 against dtype=bf16"
+differ '%%y = concat(%%x, %%s)\n' '%%y = concat(%%x, %%s, %%x)\n' "differ at node 2: 2 against 3 operands"
+differ '%%y = sub(%%x, %%s)\n' '%%y = sub(%%s, %%x)\n' "differ at node 2: operand a: %0 against %1"
+differ '%%y = exp(%%x)\n' '%%y = log(%%x)\n' "differ at node 2: the op exp against log"
+differ '%%y = cast(%%x) {dtype=f64}\n' '%%y = cast(%%x) {dtype=bf16}\n' "differ at node 2: attribute dtype=f64 against dtype=bf16"
 differ "$y" "$y\noutput %%x" "the same nodes, but 1 against 2 outputs"
 differ "$y\noutput %%x" "$y\noutput %%s" "the same nodes, but another output 1"
 differ "$y" "$y\nassign %%s := %%y" "the same nodes, but 0 against 1 assignments"

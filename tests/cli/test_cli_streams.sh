@@ -160,7 +160,7 @@ code 0 translate $model --max-input-length 0; holds "the same" -z "$(diff cut ou
 code 0 translate $model --max-length 3; holds "two warnings" "$(lines err)" -eq 3
 code 0 translate $model --max-length 3 --quiet; holds "no warning" ! -s err
 { for i in 1 2 3 4 5 6 7; do seq 1 150; done; words 1001; } >input
-code 0 translate $model --max-output-length 1; says err "line 1051 is too long: its last 1 tokens"
+code 0 translate $model --max-output-length 1; says err "line 1051 is too long: its last 1 token is"
 { words 1200; echo seven; } >source; { echo sieben; words 1100; } >target
 code 0 score --model closed --threads 1 source target; holds "scores" "$(lines out)" -eq 2
 says err "line 1 is too long: its last 200 tokens"; says err "line 2 is too long: its last 100 tokens"

@@ -225,6 +225,27 @@ static void find_width(wgi_import *im)
         wgi_import_refuse(im, "expected matrices of feed-forward layers, got none");
 }
 
+/* Whether all biases of attention are zero, as those are that an export gives a model without
+ * any. */
+static bool attention_biases_are_zero(wgi_import *im)
+{
+    static const char *const of[] = {"encoder/layer%d/self_attn/%s/bias",
+                                     "decoder/layer%d/self_attn/%s/bias",
+                                     "decoder/layer%d/cross_attn/%s/bias"},
+                             *const parts[] = {"q", "k", "v", "out"};
+    char name[WGI_FOREIGN_NAME];
+    bool zero = true;
+    for (int k = 0; k < WG_COUNT(of); k++) {
+        int64_t layers = k ? im->settings.net.decoder_layers : im->settings.net.encoder_layers;
+        for (int i = 0; i < layers * WG_COUNT(parts); i++) {
+            snprintf(name, sizeof name, of[k], i / WG_COUNT(parts), parts[i % WG_COUNT(parts)]);
+            const wg_file_tensor *t = wgi_import_get(im, name, NULL);
+            zero = zero && (!t || is_zero(t));
+        }
+    }
+    return zero;
+}
+
 static void find_biases(wgi_import *im)
 {
     for (size_t i = 0; i < wg_safetensors_count(im->file); i++) {
@@ -235,7 +256,9 @@ static void find_biases(wgi_import *im)
     }
     bool of_attention = wgi_import_get(im, "encoder/layer0/self_attn/q/bias", NULL) ||
                         wgi_import_get(im, "encoder/layer0/self_attn/out/bias", NULL);
-    show(im, "attention-bias", of_attention ? "true" : "false");
+    bool none = wg_settings_given(&im->settings, wg_option_find("attention-bias")) &&
+                !im->settings.net.attention_bias && attention_biases_are_zero(im);
+    show(im, "attention-bias", of_attention && !none ? "true" : "false");
     if (!im->has_biases)
         wgi_import_tell(im, "the layers have no biases: zeros take their place");
 }
@@ -253,10 +276,15 @@ static void find_final_norms(wgi_import *im)
                           encoder ? "encoder" : "decoder");
     if (!wg_settings_given(&im->settings, pre))
         show(im, "pre-norm", encoder && im->layout->pre_norm_if_final ? "true" : "false");
+    /* where "pre-norm" is the same network as another, either may have been said */
+    const wg_transformer_config *net = &im->settings.net;
+    wg_final_norm exact = encoder ? WG_FINAL_NORM_ALWAYS : WG_FINAL_NORM_NEVER;
+    bool is_exact =
+        wg_settings_given(&im->settings, wg_option_find("final-norm")) && net->final_norm == exact;
     show(im, "final-norm",
-         encoder == im->settings.net.pre_norm ? "pre-norm"
-         : encoder                            ? "always"
-                                              : "never");
+         encoder == net->pre_norm && !is_exact ? "pre-norm"
+         : encoder                             ? "always"
+                                               : "never");
 }
 
 /* ---- positions ------------------------------------------------------------------------------- */

@@ -56,6 +56,7 @@ typedef struct wg_progress {
     double seconds;               /**< time spent in training */
     int64_t metrics_bytes;        /**< length of metrics.jsonl at this update */
     uint64_t data;                /**< hash of the training data; 0: not known */
+    uint64_t validation;          /**< hash of what metrics are measured on; 0: not known */
     uint64_t vocabularies;        /**< hash of the vocabularies; 0: there are none */
     uint64_t files[WG_CHECKPOINT_FILES]; /**< hashes of the files; set by saving */
 } wg_progress;
