@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DUMP_CONFIG = 1000, DISTRIBUTED };
 
@@ -122,6 +123,26 @@ static void complain_once(const wg_ranks *ranks, const char *text)
         complain("%s", text);
 }
 
+/* Texts of a resumed run that are not there: it may have begun in another folder. */
+static void note_relative(const wg_settings *s, const wg_ranks *ranks)
+{
+    const char *const texts[] = {s->train_set, s->train_sets[0], s->train_sets[1],
+                                 s->valid_set, s->valid_sets[0], s->valid_sets[1]};
+    char text[600];
+    bool exists = false;
+    if (!s->model || model_exists(s->model, &exists) != EXIT_OK || !exists)
+        return;
+    for (size_t i = 0; i < WG_COUNT(texts); i++)
+        if (texts[i] && *texts[i] != '/' && access(texts[i], F_OK) != 0) {
+            snprintf(text, sizeof text,
+                     "%s is looked for from the current folder: start the run where it began, or "
+                     "give its texts by --%s again",
+                     texts[i], s->train_set || s->valid_set ? "train-set" : "train-sets");
+            complain_once(ranks, text);
+            return;
+        }
+}
+
 static int train(const wg_settings *s, wg_ranks *ranks)
 {
     /* static, since the thread that writes it outlives this call */
@@ -135,9 +156,10 @@ static int train(const wg_settings *s, wg_ranks *ranks)
     wg_status status =
         wg_translation_trainer_on(&t, s, &(wg_listener){progress_tell, &p}, ranks, &error);
     stop_gently(&asked);
-    if (status != WG_OK)
+    if (status != WG_OK) {
         complain_once(ranks, error.text);
-    else if ((status = wg_trainer_run(t, &asked.signal_number)) != WG_OK) {
+        note_relative(s, ranks);
+    } else if ((status = wg_trainer_run(t, &asked.signal_number)) != WG_OK) {
         progress_end(&p);
         complain_once(ranks, wg_trainer_message(t));
     }

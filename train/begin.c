@@ -23,7 +23,8 @@ static void take_options(wg_trainer *t, const wg_trainer_options *options)
                                            .data = "the training data",
                                            .pretrained = "options.pretrained",
                                            .overwrite = "options.overwrite",
-                                           .accumulate = "accumulate"};
+                                           .accumulate = "accumulate",
+                                           .patience = "patience"};
     t->options = *options;
     t->options.accumulate = options->accumulate ? options->accumulate : 1;
     if (options->ranks && wg_ranks_count(options->ranks) == 1)

@@ -258,7 +258,8 @@ static void note_impatience(wg_trainer *t)
 {
     char name[WG_METRIC_NAME];
     if (finished(t) && !is_long_enough(t) && wgi_trainer_metric(t, 0, name))
-        wgi_report_note(t, "early stopping: %s has stalled as often as `patience` allows", name);
+        wgi_report_note(t, "early stopping: %s has stalled as often as %s allows", name,
+                        t->task.words.patience);
 }
 
 /* Trains until the run ends or, unless it is 0, that much more is done. */

@@ -21,9 +21,9 @@ typedef struct wgi_task {
         const char *speed;  /* the same per second: "words" */
         bool perplexity;    /* exp(loss) is reported as well */
         /* the options by which a user gives the training data, weights to start from, leave to
-         * start anew, and batches of an update: "train-sets", "--pretrained-model", "--overwrite",
-         * "--optimizer-delay" */
-        const char *data, *pretrained, *overwrite, *accumulate;
+         * start anew, batches of an update, and validations without a better model: "train-sets",
+         * "--pretrained-model", "--overwrite", "--optimizer-delay", "--early-stopping" */
+        const char *data, *pretrained, *overwrite, *accumulate, *patience;
     } words;
     wg_checkpoint_options files; /* what they say before `open`, `open` may add to */
     uint64_t vocabularies;       /* of wg_progress */

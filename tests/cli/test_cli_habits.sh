@@ -39,6 +39,11 @@ code 2 train old --d-model 16 --overwrite; says err "got no --train-sets, which 
 code 0 translate --model old --threads 1 --max-output-length 3
 code 0 train old -t en de $small --after 1u --overwrite
 
+# ---- a run that goes on in another folder than it began in
+mkdir away; cd away || exit 1; cp ../input .
+code 4 train ../model --after 3u; says err "en is looked for from the current folder"
+cd ..
+
 # ---- validation: what is left out, what is compared
 code 0 train --model short -t en de $small --after 1u --valid-freq 1u --valid-sets en de --positions learned \
     --max-positions 4 --max-length 3
