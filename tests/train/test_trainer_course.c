@@ -106,8 +106,7 @@ static void a_run_that_does_not_improve_ends(void **state)
     wg_trainer *t = trainer_of(&o);
     run(t, NULL);
     assert_int_equal(wg_trainer_updates(t), 8);
-    assert_string_equal(h.note,
-                        "early stopping: accuracy has stalled as often as patience allows");
+    assert_string_equal(h.note, "early stopping: accuracy has stalled as often as patience allows");
     assert_true(h.kinds[WG_EVENT_VALID] == 4 && h.kinds[WG_EVENT_DISPLAY] == 8 &&
                 h.kinds[WG_EVENT_UPDATE] == 8 && h.kinds[WG_EVENT_SAVED] == 1);
     check_that(strstr(h.valid, "validation: loss ") && strstr(h.valid, ", accuracy ") &&
