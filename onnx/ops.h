@@ -21,6 +21,8 @@ ox_build wgi_ox_shape, wgi_ox_size, wgi_ox_reshape, wgi_ox_flatten, wgi_ox_squee
 /* op_constant.c */
 ox_build wgi_ox_constant_op, wgi_ox_constant_of_shape, wgi_ox_range, wgi_ox_eye_like,
     wgi_ox_one_hot, wgi_ox_hann, wgi_ox_hamming, wgi_ox_blackman, wgi_ox_mel;
+/* op_random.c */
+ox_build wgi_ox_random_normal, wgi_ox_random_uniform;
 /* op_reduce.c */
 ox_reduction wgi_ox_sum_of_magnitudes, wgi_ox_norm_of, wgi_ox_log_of_sum, wgi_ox_largest_of,
     wgi_ox_smallest_of, wgi_ox_sum_of_squares;

@@ -8,6 +8,7 @@
 /* clang-format off */
 enum { ANY = INT_MAX };
 #define NONE ""
+#define SEED "the seed, which is ignored"
 /* Elementwise ops took these until opset 6. */
 #define OF_UNARY "consumed_inputs"
 #define OF_BINARY "axis broadcast consumed_inputs"
@@ -166,6 +167,10 @@ static const ox_op table[] = {
     LIMITED("RNN", 3, 6, wgi_ox_rnn,
             "activation_alpha activation_beta activations clip direction hidden_size layout "
             "output_sequence", "no clip"),
+    LIMITED("RandomNormal", 0, 0, wgi_ox_random_normal, "dtype mean scale seed shape", SEED),
+    LIMITED("RandomNormalLike", 1, 1, wgi_ox_random_normal, "dtype mean scale seed", SEED),
+    LIMITED("RandomUniform", 0, 0, wgi_ox_random_uniform, "dtype high low seed shape", SEED),
+    LIMITED("RandomUniformLike", 1, 1, wgi_ox_random_uniform, "dtype high low seed", SEED),
     BUILD("Range", 3, 3, wgi_ox_range, NONE),
     UNARY("Reciprocal", (wg_reciprocal)),
     REDUCES("ReduceL1", wgi_ox_sum_of_magnitudes, OX_WRAP),
