@@ -1,4 +1,4 @@
-/* Random tensors in a model of ONNX: their distributions, and other numbers in each step of a run. */
+/* Random tensors of ONNX models: their distributions, and other numbers in each step of a run. */
 #include "tests/onnx/text.h"
 #include "tests/test.h"
 #include "wengert.h"
