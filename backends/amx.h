@@ -10,7 +10,7 @@
 static inline bool wgi_amx_pays(int64_t m, int64_t n, int64_t k)
 {
     enum { FEWEST = 32, WORK = 1 << 20 };
-    return m >= FEWEST && n >= FEWEST && k >= FEWEST && m * n * k >= WORK;
+    return m >= FEWEST && n >= FEWEST && k >= FEWEST && m * n >= WORK / k;
 }
 
 #endif

@@ -1,8 +1,10 @@
 /* matmul, linear and matmul_add by kernels/float/product.c: y = x w (+ c) (+ bias, activation), for
  * each of the batches of x and w. */
+#include "backends/amx.h"
 #include "backends/begin_with.h"
 #include "backends/simd/internal.h"
 #include "graph/element.h"
+#include "wengert/backends/isa.h"
 #include "wengert/ops/linalg.h"
 
 #include <omp.h>
@@ -153,10 +155,11 @@ static simd_product batch_of(const wg_node *n, const simd_product *first, int64_
     return p;
 }
 
+typedef void product_kernel(const simd_product *p);
+
 /* Many products are shared out, few divided. */
-static void run_products(const wg_call *c, const products *a)
+static void run_products(const wg_call *c, const products *a, product_kernel *product)
 {
-    void (*product)(const simd_product *) = simd_floats(c)->product;
     int64_t bytes = (int64_t)wg_dtype_size(c->node->out[0]->dtype);
     if (a->one.threads == 1 || a->batches < 2 * c->threads) {
         for (int64_t i = 0; i < a->batches; i++) {
@@ -181,7 +184,7 @@ static int threads_for(const wg_call *c, const products *a)
     return a->batches * a->one.m * a->one.n * a->one.k < SMALL ? 1 : c->threads;
 }
 
-static void run(wg_call *c)
+static void run_by(wg_call *c, product_kernel *product)
 {
     const wg_node *n = c->node;
     products a = products_of_node(n);
@@ -199,13 +202,45 @@ static void run(wg_call *c)
         wgi_begin_with(c, 2);
     if (is_one_column(&a.one) && a.one.bias)
         begin_with_bias(c, &a.one);
-    run_products(c, &a);
+    run_products(c, &a, product);
     if (activations[activation_of(n)].applies)
         simd_floats(c)->elementwise(&(simd_elementwise){.x = c->out[0],
                                                         .y = c->out[0],
                                                         .count = wg_value_count(n->out[0]),
                                                         .f = activations[activation_of(n)].f,
                                                         .threads = c->threads});
+}
+
+static void run(wg_call *c)
+{
+    run_by(c, simd_floats(c)->product);
+}
+
+/* ---- on AMX ---------------------------------------------------------------------------------- */
+
+/* The table of kernels is another one if the cap has changed since the backend was opened: then
+ * what needs less room runs. */
+static const char *refuses_amx(const wg_node *n)
+{
+    const char *why = refuses(n);
+    if (why || n->in[0]->dtype != WG_F32 || wg_isa_best() != WG_ISA_AVX512_CORE_AMX)
+        return why ? why : "not asked for";
+    const products a = products_of_node(n);
+    return a.batches == 1 && wgi_amx_pays(a.one.m, a.one.n, a.one.k) ? NULL : "a small product";
+}
+
+static size_t scratch_amx(const wg_node *n, int threads)
+{
+    const simd_product p = products_of_node(n).one;
+    size_t plain = scratch(n, threads),
+           here = (size_t)simd_amx_scratch(p.m, p.n, p.k, threads) * sizeof(float);
+    return here > plain ? here : plain;
+}
+
+static void run_amx(wg_call *c)
+{
+    const simd_table *kernels = simd_kernels(c);
+    run_by(c, kernels->amx_product ? kernels->amx_product : kernels->f32->product);
 }
 
 /* ---- many tiny matrices ---------------------------------------------------------------------- */
@@ -339,6 +374,9 @@ static void run_vectors(wg_call *c)
 const simd_kernel wgi_simd_product[] = {
     {&wg_op_matmul, "tiny products", refuses_tiny, NULL, run_tiny},
     {&wg_op_matmul, "products of vectors", refuses_vectors, NULL, run_vectors},
+    {&wg_op_matmul, "product on AMX", refuses_amx, scratch_amx, run_amx},
+    {&wg_op_matmul_add, "product on AMX", refuses_amx, scratch_amx, run_amx},
+    {&wg_op_linear, "product on AMX", refuses_amx, scratch_amx, run_amx},
     {&wg_op_matmul, "packed product", refuses, scratch, run},
     {&wg_op_matmul_add, "packed product", refuses, scratch, run},
     {&wg_op_linear, "packed product", refuses, scratch, run},

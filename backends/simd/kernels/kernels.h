@@ -526,9 +526,10 @@ typedef struct simd_spans {
     X(embedding_grad, simd_embedding)                                                              \
     X(linear_loss, simd_loss)
 
-/* Of float/: for f32 and for f64; the first of f32 also of amx/ */
-#define SIMD_PRODUCT_KERNEL(X) X(product, simd_product)
+/* Of amx/ */
+#define SIMD_AMX_KERNELS(X) X(amx_product, simd_product)
 
+/* Of float/: for f32 and for f64 */
 #define SIMD_FLOAT_KERNELS(X)                                                                      \
     X(adam, simd_adam)                                                                             \
     X(arg, simd_arg)                                                                               \
@@ -546,6 +547,7 @@ typedef struct simd_spans {
     X(log_softmax, simd_softmax)                                                                   \
     X(norm, simd_spans)                                                                            \
     X(permute, simd_permute)                                                                       \
+    X(product, simd_product)                                                                       \
     X(reduce, simd_reduce)                                                                         \
     X(reduce_axes, simd_reduce_axes)                                                               \
     X(row_losses, simd_row_losses)                                                                 \
@@ -560,19 +562,17 @@ typedef struct simd_spans {
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_INT8_KERNELS(X)
 #if defined(SIMD_AMX)
-SIMD_PRODUCT_KERNEL(X)
+SIMD_AMX_KERNELS(X)
 #endif
 #undef X
 #define X(name, args) void SIMD_OTHER(name)(const args *);
 SIMD_OTHER_KERNELS(X)
 SIMD_FLOAT_KERNELS(X)
-SIMD_PRODUCT_KERNEL(X)
 #undef X
 #endif
 
 typedef struct simd_float_table {
 #define X(name, args) void (*name)(const args *);
-    SIMD_PRODUCT_KERNEL(X)
     SIMD_FLOAT_KERNELS(X)
 #undef X
 } simd_float_table;
@@ -583,6 +583,7 @@ typedef struct simd_table {
 #define X(name, args) void (*name)(const args *);
     SIMD_INT8_KERNELS(X)
     SIMD_OTHER_KERNELS(X)
+    SIMD_AMX_KERNELS(X) /* NULL but in that for AMX */
 #undef X
 } simd_table;
 

@@ -2,7 +2,6 @@
 #ifndef WG_BACKENDS_SIMD_KERNELS_PRODUCT_H
 #define WG_BACKENDS_SIMD_KERNELS_PRODUCT_H
 
-#include "backends/amx.h"
 #include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/sizes.h"
 
@@ -114,6 +113,24 @@ static inline int64_t simd_product_alone(int64_t m, int64_t n, int64_t k)
     return simd_product_block(m, n, k) + simd_product_room(m, n, k) + 16 * 3;
 }
 
+/* In numbers, for any thread count up to `threads`, and for any product of no more rows, columns
+ * and terms: so a product counts as long if a smaller one may be. */
+static inline int64_t simd_product_scratch(int64_t m, int64_t n, int64_t k, int threads)
+{
+    int64_t block = simd_product_block(m, n, k), edges = 16 * (threads + 2);
+    int64_t slab = block > SIMD_PRODUCT_SLAB ? block : SIMD_PRODUCT_SLAB;
+    slab = simd_smaller(slab, (simd_smaller(m, n) + SIMD_PRODUCT_PANEL) * k);
+    int64_t most = slab + threads * simd_product_room(m, n, k);
+    if (k >= SIMD_LONG_TERMS) {
+        int64_t rows = simd_smaller(m, SIMD_LONG_SIDE), columns = simd_smaller(n, SIMD_LONG_SIDE);
+        int64_t segments = SIMD_SEGMENTS * simd_smaller(m * n, SIMD_LONG_FEW);
+        int64_t apart = segments + threads * (simd_product_block(rows, columns, k) +
+                                              simd_product_room(m, n, k) + 16 * 4);
+        most = apart > most ? apart : most;
+    }
+    return most + edges;
+}
+
 /* On AMX (amx/product.c): three numbers of bf16 make one of f32.  A panel has SIDE rows or columns,
  * whose terms are packed TERMS by TERMS, at most DEPTH at a time: of all threads together a SLAB of
  * rows or columns, of each a GROUP of panels.  PLAIN: scratch of a product of two such panels. */
@@ -136,25 +153,6 @@ static inline int64_t simd_amx_scratch(int64_t m, int64_t n, int64_t k, int thre
             square = SIMD_AMX_SIDE * SIMD_AMX_SIDE;
     return side * depth * SIMD_AMX_PARTS / 2 +
            threads * (group * SIMD_AMX_PARTS / 2 + square + SIMD_AMX_PLAIN) + 16 * 3;
-}
-
-/* In numbers, for any thread count up to `threads`, and for any product of no more rows, columns
- * and terms: so a product counts as long if a smaller one may be. */
-static inline int64_t simd_product_scratch(int64_t m, int64_t n, int64_t k, int threads)
-{
-    int64_t block = simd_product_block(m, n, k), edges = 16 * (threads + 2);
-    int64_t slab = block > SIMD_PRODUCT_SLAB ? block : SIMD_PRODUCT_SLAB;
-    slab = simd_smaller(slab, (simd_smaller(m, n) + SIMD_PRODUCT_PANEL) * k);
-    int64_t most = slab + threads * simd_product_room(m, n, k);
-    if (k >= SIMD_LONG_TERMS) {
-        int64_t rows = simd_smaller(m, SIMD_LONG_SIDE), columns = simd_smaller(n, SIMD_LONG_SIDE);
-        int64_t segments = SIMD_SEGMENTS * simd_smaller(m * n, SIMD_LONG_FEW);
-        int64_t apart = segments + threads * (simd_product_block(rows, columns, k) +
-                                              simd_product_room(m, n, k) + 16 * 4);
-        most = apart > most ? apart : most;
-    }
-    most += edges;
-    return wgi_amx_pays(m, n, k) ? simd_larger(most, simd_amx_scratch(m, n, k, threads)) : most;
 }
 
 /* Of a product on the calling thread (gemm.h), in floats: oneDNN's sgemm brings its own. */

@@ -10,14 +10,14 @@
 #define F64 PASTE(SIMD_OTHER(floats), f64)
 
 #if defined(SIMD_AMX)
-#define F32 SIMD(floats)
+#define ON_AMX SIMD_AMX_KERNELS(OWN)
 #else
-#define F32 SIMD_OTHER(floats)
+#define ON_AMX
 #endif
 
-extern const simd_float_table F32, F64;
+extern const simd_float_table SIMD_OTHER(floats), F64;
 
 const simd_table SIMD(table) = {.isa = TEXT(SIMD_SUFFIX),
-                                .f32 = &F32,
+                                .f32 = &SIMD_OTHER(floats),
                                 .f64 = &F64,
-                                SIMD_INT8_KERNELS(OWN) SIMD_OTHER_KERNELS(OTHER)};
+                                SIMD_INT8_KERNELS(OWN) SIMD_OTHER_KERNELS(OTHER) ON_AMX};

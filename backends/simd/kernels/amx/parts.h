@@ -46,18 +46,44 @@ SIMD_INLINE vector load(const float *x, int64_t count)
     return (vector)_mm512_maskz_loadu_ps(lanes_below(count), x);
 }
 
-SIMD_INLINE words larger(words a, words b)
+/* Bits of magnitudes, which are in the order of the numbers: 2^-100, whose parts are not flushed to
+ * zero, and what rounds to infinity in bf16, or is infinite, or NaN. */
+enum { TINY = (127 - 100) << 23, INFINITE = 0x7f7f8000 };
+
+/* The largest of some magnitudes, and the least of them but for zeros */
+typedef struct range {
+    uint32_t least, largest;
+} range;
+
+/* The same by lanes; `least` is less 1, where 0 is the largest of all. */
+typedef struct extent {
+    words least, largest;
+} extent;
+
+static extent nothing_seen(void)
 {
-    return (words)_mm512_max_epu32((__m512i)a, (__m512i)b);
+    return (extent){.least = (words){0} - 1, .largest = {0}};
 }
 
-/* Row `to` of a tile, and of those of the other parts: pairs of x and y.  *largest grows to their
- * magnitudes, as bits. */
-SIMD_INLINE void put_pairs(vector x, vector y, bf16 *to, words *largest)
+static range range_of(const extent *x)
 {
-    const words half = (words){0} + 0x8000, upper = (words){0} + 0xffff0000,
-                magnitude = (words){0} + 0x7fffffff;
-    *largest = larger(*largest, larger((words)x & magnitude, (words)y & magnitude));
+    return (range){_mm512_reduce_min_epu32((__m512i)x->least) + 1,
+                   _mm512_reduce_max_epu32((__m512i)x->largest)};
+}
+
+SIMD_INLINE void see(extent *seen, vector x)
+{
+    words magnitude = (words)x & ((words){0} + 0x7fffffff);
+    seen->largest = (words)_mm512_max_epu32((__m512i)seen->largest, (__m512i)magnitude);
+    seen->least = (words)_mm512_min_epu32((__m512i)seen->least, (__m512i)(magnitude - 1));
+}
+
+/* Row `to` of a tile, and of those of the other parts: pairs of x and y, which are seen */
+SIMD_INLINE void put_pairs(vector x, vector y, bf16 *to, extent *seen)
+{
+    const words half = (words){0} + 0x8000, upper = (words){0} + 0xffff0000;
+    see(seen, x);
+    see(seen, y);
     SIMD_UNROLLED
     for (int part = 0; part < PARTS; part++) {
         words low = (words)x, high = (words)y;
@@ -67,17 +93,16 @@ SIMD_INLINE void put_pairs(vector x, vector y, bf16 *to, words *largest)
             x -= (vector)low;
             y -= (vector)high;
         }
-        *(words *)(to + part * PART) = low >> 16 | high;
+        *(words *)(to + part * PART) = low >> 16 | (high & upper);
     }
 }
 
-/* Each of the following packs a strip.  Panels lie `next` numbers apart; largest[i] grows to the
- * magnitudes of panel i. */
+/* Each of the following packs a strip.  Panels lie `next` numbers apart; of panel i, seen[i] gets all. */
 
 /* ---- operands that lie as tiles do ----------------------------------------------------------- */
 
 /* One panel of A, along whose rows terms lie: row by row, as memory is read best. */
-SIMD_INLINE void pack_rows(const strip *s, bf16 *to, words *largest)
+SIMD_INLINE void pack_rows(const strip *s, bf16 *to, extent *seen)
 {
     enum { AHEAD = 8 };
     for (int64_t i = 0; i < SIDE; i++) {
@@ -87,13 +112,13 @@ SIMD_INLINE void pack_rows(const strip *s, bf16 *to, words *largest)
         for (int64_t p = 0; p < s->terms; p += BLOCK_TERMS, row += BLOCK) {
             __builtin_prefetch(x + AHEAD * s->ld + p);
             __builtin_prefetch(x + AHEAD * s->ld + p + 16);
-            put_pairs(load(x + p, terms - p), load(x + p + 16, terms - p - 16), row, largest);
+            put_pairs(load(x + p, terms - p), load(x + p + 16, terms - p - 16), row, seen);
         }
     }
 }
 
 /* Panels of B, along whose terms its columns lie: all together, for the same reason. */
-SIMD_INLINE void pack_columns(const strip *s, bf16 *to, int64_t next, words *largest)
+SIMD_INLINE void pack_columns(const strip *s, bf16 *to, int64_t next, extent *seen)
 {
     for (int64_t p = 0; p < s->terms; p += BLOCK_TERMS, to += BLOCK)
         for (int64_t q = 0; q < 16; q++) {
@@ -104,7 +129,7 @@ SIMD_INLINE void pack_columns(const strip *s, bf16 *to, int64_t next, words *lar
                 __builtin_prefetch(x + s->ld + j);
                 __builtin_prefetch(y + s->ld + j);
                 put_pairs(load(x + j, first - j), load(y + j, second - j),
-                          to + j / SIDE * next + j % SIDE / 16 * TILE + q * 32, &largest[j / SIDE]);
+                          to + j / SIDE * next + j % SIDE / 16 * TILE + q * 32, &seen[j / SIDE]);
             }
         }
 }
@@ -127,7 +152,7 @@ SIMD_INLINE void turn(const float *x, int64_t ld, int64_t rows, int64_t columns,
 }
 
 /* Panels of A, along whose terms its rows lie */
-SIMD_INLINE void pack_turned_rows(const strip *s, bf16 *to, int64_t next, words *largest)
+SIMD_INLINE void pack_turned_rows(const strip *s, bf16 *to, int64_t next, extent *seen)
 {
     _Alignas(64) float turned[16 * 32];
     for (int64_t p = 0; p < s->terms; p += BLOCK_TERMS, to += BLOCK)
@@ -138,12 +163,12 @@ SIMD_INLINE void pack_turned_rows(const strip *s, bf16 *to, int64_t next, words 
             turn(s->x + p * s->ld + i, s->ld, rows > 0 ? terms : 0, rows, turned, 32);
             for (int64_t row = 0; row < 16; row++)
                 put_pairs(load(turned + row * 32, 16), load(turned + row * 32 + 16, 16),
-                          tile + row * 32, &largest[i / SIDE]);
+                          tile + row * 32, &seen[i / SIDE]);
         }
 }
 
 /* One panel of B, along whose columns terms lie */
-SIMD_INLINE void pack_turned_columns(const strip *s, bf16 *to, words *largest)
+SIMD_INLINE void pack_turned_columns(const strip *s, bf16 *to, extent *seen)
 {
     _Alignas(64) float turned[32 * 16];
     for (int64_t j = 0; j < SIDE; j += 16, to += TILE)
@@ -154,7 +179,7 @@ SIMD_INLINE void pack_turned_columns(const strip *s, bf16 *to, words *largest)
             turn(s->x + j * s->ld + p, s->ld, columns, columns > 0 ? terms : 0, turned, 16);
             for (int64_t q = 0; q < 16; q++)
                 put_pairs(load(turned + q * 16, 16), load(turned + (q + 16) * 16, 16),
-                          tile + q * 32, largest);
+                          tile + q * 32, seen);
         }
 }
 

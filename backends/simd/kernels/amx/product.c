@@ -6,14 +6,15 @@
  *
  *     x y ~ x0 y0 + x0 y1 + x1 y0 + x1 y1 + x0 y2 + x2 y0;
  *
- * the others come to 2^-25 |x y| at most, less than one rounding of f32 (Henry, Tang and Heinecke,
+ * the others come to 2^-24 |x y| at most, as much as one rounding of f32 (Henry, Tang and Heinecke,
  * "Leveraging the bfloat16 artificial intelligence datatype for higher-precision computations",
  * ARITH 2019).  A tile is added up by itself before it meets the sum of the former ones, so that
  * the error of a sum is smaller than that of one fused multiply-add after the other.
  *
- * The parts of infinity and NaN are none, nor are those of a number that rounds to infinity, and
- * the parts of tiny numbers are flushed to zero.  Where such numbers are in a panel of either
- * operand, kernels/float/product.c multiplies it.
+ * The parts of infinity and NaN are none, nor are those of a number that rounds to infinity; parts
+ * of tiny numbers, and products of small ones, are flushed to zero; and a sum of parts' products may
+ * overflow where that of the numbers does not.  Two panels whose numbers could lead to any of this
+ * are multiplied by kernels/float/product.c.
  *
  * C is made in squares of SIDE by SIDE.  k is divided into blocks of equally many terms, at most
  * DEPTH.  The smaller of A and B is shared, the other divided.  For each slab of the shared one,
@@ -57,8 +58,8 @@ typedef struct plan {
     int64_t slab_size, part; /* of the slab, what one task multiplies with */
     int64_t group;           /* panels of a task */
     bf16 *slab;
-    uint32_t *largest; /* of each panel of the slab */
-    room *rooms;       /* one for each thread */
+    range *ranges; /* of each panel of the slab */
+    room *rooms;   /* one for each thread */
     simd_work work;
 } plan;
 
@@ -77,18 +78,25 @@ static plan plan_of(const simd_product *p)
     int64_t parts = p->threads == 1 ? 1 : simd_divide_up(enough, simd_divide_up(panels, w.group));
     w.part = simd_round_up(simd_divide_up(w.slab_size, parts), SIDE);
     w.slab = (bf16 *)(((uintptr_t)p->scratch + 63) / 64 * 64);
-    w.largest = (uint32_t *)(w.slab + w.slab_size * w.depth * PARTS);
-    w.rooms = (room *)(w.largest + simd_round_up(SLAB / SIDE, 16));
+    w.ranges = (range *)(w.slab + w.slab_size * w.depth * PARTS);
+    w.rooms = (room *)(w.ranges + simd_round_up(SLAB / SIDE, 8));
     return w;
 }
 
 /* ---- panels ---------------------------------------------------------------------------------- */
 
-/* Whether the parts of all numbers are what they should be, if this is the largest magnitude */
-static bool has_parts(uint32_t largest)
+/* Whether nothing is lost and nothing overflows where numbers of two panels meet.  The exponents of
+ * their products are between -LEAST, 26 above the least one of all, and MOST, from which thousands
+ * of terms do not reach infinity. */
+static bool have_parts(range a, range b)
 {
-    enum { TINY = (127 - 100) << 23 /* 2^-100 */, ROUNDS_TO_INFINITY = 0x7f7f8000 };
-    return largest == 0 || (largest >= TINY && largest < ROUNDS_TO_INFINITY);
+    enum { BIAS = 127, LEAST = -100, MOST = 100, DIGITS = 23 };
+    if (a.largest == 0 || b.largest == 0)
+        return a.largest < INFINITE && b.largest < INFINITE;
+    int32_t least = (int32_t)(a.least >> DIGITS) + (int32_t)(b.least >> DIGITS) - 2 * BIAS,
+            most = (int32_t)(a.largest >> DIGITS) + (int32_t)(b.largest >> DIGITS) - 2 * BIAS;
+    bool each = a.least >= TINY && b.least >= TINY && a.largest < INFINITE && b.largest < INFINITE;
+    return each && least >= LEAST && most <= MOST;
 }
 
 /* From a panel to the next, in numbers of bf16 */
@@ -97,25 +105,27 @@ static int64_t panel_size(const plan *w)
     return w->depth / BLOCK_TERMS * BLOCK;
 }
 
-/* Some panels of a side, at most GROUP, in one block of terms; and the largest magnitude of each */
+/* Some panels of a side, at most GROUP, in one block of terms; and the range of each */
 static void pack(const plan *w, side d, int64_t first, int64_t count, int64_t block, bf16 *to,
-                 uint32_t *largest)
+                 range *ranges)
 {
     const simd_product *p = w->p;
     int64_t term = block * w->depth, next = panel_size(w);
     const strip s = {d.rows ? simd_product_a(p, first, term) : simd_product_b(p, term, first),
                      d.rows ? p->lda : p->ldb, count, simd_smaller(w->depth, p->k - term)};
-    words magnitude[GROUP] = {{0}};
+    extent seen[GROUP];
+    for (int64_t i = 0; i < GROUP; i++)
+        seen[i] = nothing_seen();
     if (d.rows && p->ta)
-        pack_turned_rows(&s, to, next, magnitude);
+        pack_turned_rows(&s, to, next, seen);
     else if (d.rows)
-        pack_rows(&s, to, magnitude);
+        pack_rows(&s, to, seen);
     else if (p->tb)
-        pack_turned_columns(&s, to, magnitude);
+        pack_turned_columns(&s, to, seen);
     else
-        pack_columns(&s, to, next, magnitude);
+        pack_columns(&s, to, next, seen);
     for (int64_t i = 0; i < simd_divide_up(count, SIDE); i++)
-        largest[i] = _mm512_reduce_max_epu32((__m512i)magnitude[i]);
+        ranges[i] = range_of(&seen[i]);
 }
 
 /* ---- squares --------------------------------------------------------------------------------- */
@@ -248,13 +258,13 @@ static void pack_slab(plan *w, simd_turn *my, slab s)
     for (int64_t i; simd_next_task(&w->work, my, &i); simd_end_task(&w->work, my)) {
         int64_t at = i * step, panel = at / SIDE;
         pack(w, w->shared, s.first + at, simd_smaller(step, s.count - at), s.block,
-             w->slab + panel * panel_size(w), w->largest + panel);
+             w->slab + panel * panel_size(w), w->ranges + panel);
     }
 }
 
 /* One panel of the divided side, number `first`, with the slab's panels from `begin` to `end` */
 static void run_panel(const plan *w, slab s, int64_t first, int64_t begin, int64_t end,
-                      const bf16 *packed, uint32_t largest, room *r)
+                      const bf16 *packed, range own, room *r)
 {
     int64_t blocks =
         simd_divide_up(simd_smaller(w->depth, w->p->k - s.block * w->depth), BLOCK_TERMS);
@@ -264,7 +274,7 @@ static void run_panel(const plan *w, slab s, int64_t first, int64_t begin, int64
         square c = square_at(w->p, a_shared ? s.first + at : first, a_shared ? first : s.first + at,
                              s.block);
         fetch(w->p, c);
-        if (has_parts(largest) && has_parts(w->largest[at / SIDE]))
+        if (have_parts(own, w->ranges[at / SIDE]))
             multiply(a_shared ? shared : packed, a_shared ? packed : shared, blocks, r->sum);
         else
             multiply_without_parts(w, c, r);
@@ -278,13 +288,13 @@ static void run_pieces(plan *w, simd_turn *my, slab s, room *r)
             parts = simd_divide_up(s.count, w->part);
     simd_begin_phase(my, pieces * parts);
     for (int64_t i; simd_next_task(&w->work, my, &i); simd_end_task(&w->work, my)) {
-        uint32_t largest[GROUP];
+        range ranges[GROUP];
         int64_t first = i / parts * step, count = simd_smaller(step, w->divided.count - first),
                 begin = i % parts * w->part, end = simd_smaller(begin + w->part, s.count);
-        pack(w, w->divided, first, count, s.block, r->panels, largest);
+        pack(w, w->divided, first, count, s.block, r->panels, ranges);
         for (int64_t at = 0; at < count; at += SIDE)
             run_panel(w, s, first + at, begin, end, r->panels + at / SIDE * panel_size(w),
-                      largest[at / SIDE], r);
+                      ranges[at / SIDE], r);
     }
 }
 
@@ -308,9 +318,9 @@ static void run(plan *w)
     _tile_release();
 }
 
-void SIMD(product)(const simd_product *p)
+void SIMD(amx_product)(const simd_product *p)
 {
-    if (!wgi_amx_pays(p->m, p->n, p->k)) {
+    if (p->k <= 0) {
         SIMD_OTHER(product)(p);
         return;
     }
