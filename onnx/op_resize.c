@@ -10,6 +10,8 @@
 typedef struct axis_map {
     int64_t from, to;
     double scale;      /* of the attribute or operand, or to / from */
+    double size;       /* from * scale, before it is rounded down to `to` */
+    bool sized;        /* scale is to / from: the file gave the size */
     double start, end; /* of the region that tf_crop_and_resize takes, in units of the axis */
 } axis_map;
 
@@ -22,25 +24,36 @@ typedef struct resize {
     bool antialias; /* where an axis shrinks, more elements count: the kernel is stretched */
 } resize;
 
+/* x / scale.  A scale is the f32 next to what was meant, and which element is the nearest may hang
+ * on that: 6 / 1.2 is 5 in f32 and less than 5 in f64.  So where one element is chosen, the
+ * quotient is rounded to f32, as other engines do.  By sizes it is exact wherever it is whole. */
+static double unscaled(const resize *r, const axis_map *m, double x)
+{
+    if (m->sized)
+        return x * (double)m->from / (double)m->to;
+    return strcmp(r->mode, "nearest") == 0 ? (double)((float)x / (float)m->scale) : x / m->scale;
+}
+
 /* The position of element o. */
 static double position(const resize *r, const axis_map *m, int64_t o)
 {
     double x = (double)o, last = (double)(m->from - 1), steps = (double)(m->to - 1);
     const char *place = r->place;
     if (strcmp(place, "align_corners") == 0) /* of the size before it is rounded down */
-        return m->to > 1 ? x * last / (m->scale * (double)m->from - 1) : 0;
+        return m->to > 1 ? x * last / (m->size - 1) : 0;
     if (strcmp(place, "asymmetric") == 0)
-        return x / m->scale;
+        return unscaled(r, m, x);
     if (strcmp(place, "tf_half_pixel_for_nn") == 0)
-        return (x + 0.5) / m->scale;
+        return unscaled(r, m, x + 0.5);
     if (strcmp(place, "pytorch_half_pixel") == 0 && m->to <= 1)
         return 0;
     if (strcmp(place, "half_pixel_symmetric") == 0) /* about the middle, if the size was rounded */
-        return 0.5 * (double)m->from - 0.5 * (double)m->to / m->scale + (x + 0.5) / m->scale - 0.5;
+        return 0.5 * (double)m->from - unscaled(r, m, 0.5 * (double)m->to) +
+               unscaled(r, m, x + 0.5) - 0.5;
     if (strcmp(place, "tf_crop_and_resize") == 0)
         return m->to > 1 ? m->start * last + x * (m->end - m->start) * last / steps
                          : 0.5 * (m->start + m->end) * last;
-    return (x + 0.5) / m->scale - 0.5;
+    return unscaled(r, m, x + 0.5) - 0.5;
 }
 
 static bool knows_place(const char *place)
@@ -194,9 +207,17 @@ static bool keep_ratio(ox_node *n, axis_map map[WG_MAX_RANK], const int *axis, s
         if (!check_size(n, axis[i], (double)m->from, to))
             return false;
         m->scale = scale;
+        m->size = scale * (double)m->from;
         m->to = (int64_t)to;
+        m->sized = false;
     }
     return true;
+}
+
+/* The product in f32: 10 times the f32 that is next to 0.7 is 7 there, and less in f64. */
+static double scaled_size(int64_t from, double scale)
+{
+    return (double)((float)from * (float)scale);
 }
 
 /* Sets the map of each axis from scales or sizes; `axes` are those they are for. */
@@ -218,10 +239,11 @@ static bool set_maps(ox_node *n, const wg_value *x, axis_map map[WG_MAX_RANK],
         double from = (double)map[k].from;
         axis[i] = k;
         map[k].scale = scales->n ? scales->at[i] : (double)sizes->at[i] / from;
-        double to = scales->n ? floor(from * map[k].scale) : (double)sizes->at[i];
-        if (!check_size(n, k, from, to))
+        map[k].size = scales->n ? scaled_size(map[k].from, scales->at[i]) : (double)sizes->at[i];
+        map[k].sized = !scales->n;
+        if (!check_size(n, k, from, floor(map[k].size)))
             return false;
-        map[k].to = (int64_t)to;
+        map[k].to = (int64_t)map[k].size;
     }
     return scales->n || keep_ratio(n, map, axis, count);
 }
@@ -248,7 +270,11 @@ static bool set_region(ox_node *n, int rank, axis_map map[WG_MAX_RANK])
 static void identity_maps(const wg_value *x, axis_map map[WG_MAX_RANK])
 {
     for (int k = 0; k < x->shape.rank; k++)
-        map[k] = (axis_map){x->shape.dim[k], x->shape.dim[k], 1, 0, 1};
+        map[k] = (axis_map){.from = x->shape.dim[k],
+                            .to = x->shape.dim[k],
+                            .scale = 1,
+                            .size = (double)x->shape.dim[k],
+                            .end = 1};
 }
 
 static wg_value *check_and_resize(const resize *r, wg_value *x, const axis_map *map)

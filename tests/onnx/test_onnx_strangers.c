@@ -45,6 +45,9 @@ static void check_numbers(const stranger *s, wg_graph *g, bool reference)
         check_that(error <= 1e-5 + 1e-5 * fabs(s->y[i]), "%s: y[%lld] is %.7g, not %.7g", s->name,
                    (long long)i, (double)is[i], s->y[i]);
     }
+    for (int64_t i = wg_value_count(y); i < MOST; i++)
+        check_that(s->y[i] == 0, "%s: y has %lld elements, more are expected", s->name,
+                   (long long)wg_value_count(y));
     wg_plan_free(p);
 }
 
