@@ -198,23 +198,30 @@ static bool report(ox_node *n)
     return false;
 }
 
+/* Result i under its name.  One that is not supported is an error only if it is read: exporters
+ * name all that an op has. */
+static bool keep_result(ox_node *n, size_t i, const char *name)
+{
+    ox_item *item = wgi_ox_declare(n->import, name);
+    if (!item)
+        return false;
+    if (i >= OX_MAX_RESULTS || !n->result[i]) {
+        item->missing = wgi_ox_missing(n, i, name);
+        return item->missing || report(n);
+    }
+    item->type = settle(n, (int)i);
+    item->value =
+        n->op && n->op->flags & OX_WRAP ? wgi_ox_wrap(n->result[i], item->type) : n->result[i];
+    wgi_ox_label(item->value, name);
+    return true;
+}
+
 static bool keep_results(ox_node *n)
 {
     for (size_t i = 0; i < n->proto->n_output; i++) {
         const char *name = ox_text(n->proto->output[i]);
-        if (!*name)
-            continue;
-        if (i >= OX_MAX_RESULTS || !n->result[i]) {
-            wgi_ox_refuse(n, "result %zu, '%s'", i, name);
+        if (*name && !keep_result(n, i, name))
             return false;
-        }
-        ox_item *item = wgi_ox_declare(n->import, name);
-        if (!item)
-            return false;
-        item->type = settle(n, (int)i);
-        item->value =
-            n->op && n->op->flags & OX_WRAP ? wgi_ox_wrap(n->result[i], item->type) : n->result[i];
-        wgi_ox_label(item->value, name);
     }
     return true;
 }

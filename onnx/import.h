@@ -70,8 +70,8 @@ bool wgi_ox_bad_initializer(ox_import *m, const ox_item *item, wg_status status)
 
 /* Sets the first error: "FILE: text"; returns false. */
 bool wgi_ox_stop(ox_import *m, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
-/* The item of that name, or NULL. */
-ox_item *wgi_ox_lookup(const ox_import *m, const char *name);
+/* The item of that name, or NULL; a result that could not be made is an error. */
+ox_item *wgi_ox_lookup(ox_import *m, const char *name);
 /* A new item under that name in m->scope; NULL after an error. */
 ox_item *wgi_ox_declare(ox_import *m, const char *name);
 /* The value of an item: a tensor becomes a parameter or a constant at its first use. */

@@ -15,20 +15,28 @@ bool wgi_ox_failed(const ox_node *n)
     return n->import->status != WG_OK || wg_graph_status(n->graph) != WG_OK;
 }
 
+enum { PLACE = 400 };
+
+/* "node 3 "name" (Relu, opset 13)" */
+static const char *place_of(const ox_node *n, char text[PLACE])
+{
+    snprintf(text, PLACE, "%snode %zu \"%s\" (%s, opset %lld)", n->import->scope->inside, n->number,
+             ox_text(n->proto->name), ox_text(n->proto->op_type), (long long)n->opset);
+    return text;
+}
+
 /* An error of a builder, such as a lack of memory, came before all that follows from it. */
 static wg_value *fail_list(ox_node *n, wg_status status, const char *before, const char *format,
                            va_list list)
 {
-    char text[WG_ERROR_TEXT];
+    char text[WG_ERROR_TEXT], place[PLACE];
     vsnprintf(text, sizeof text, format, list);
     if (wg_graph_status(n->graph) != WG_OK) {
         status = wg_graph_status(n->graph);
         before = "";
         snprintf(text, sizeof text, "%s", wg_graph_message(n->graph));
     }
-    wgi_ox_stop(n->import, status, "%snode %zu \"%s\" (%s, opset %lld): %s%s",
-                n->import->scope->inside, n->number, ox_text(n->proto->name),
-                ox_text(n->proto->op_type), (long long)n->opset, before, text);
+    wgi_ox_stop(n->import, status, "%s: %s%s", place_of(n, place), before, text);
     return NULL;
 }
 
@@ -48,6 +56,16 @@ wg_value *wgi_ox_refuse(ox_node *n, const char *format, ...)
     fail_list(n, WG_EUNSUPPORTED, "not supported: ", format, list);
     va_end(list);
     return NULL;
+}
+
+const char *wgi_ox_missing(ox_node *n, size_t i, const char *name)
+{
+    char place[PLACE], text[WG_ERROR_TEXT];
+    int size = snprintf(text, sizeof text, "%s: not supported: result %zu, '%s'",
+                        place_of(n, place), i, name);
+    size = size < WG_ERROR_TEXT ? size : WG_ERROR_TEXT - 1;
+    char *message = wgi_ox_alloc(n, (size_t)size + 1);
+    return message ? memcpy(message, text, (size_t)size + 1) : NULL;
 }
 
 /* A few bytes of a file can ask for any number of numbers. */

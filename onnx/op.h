@@ -47,6 +47,7 @@ typedef struct ox_item {
     wg_onnx_tensor *tensor;       /* of an initializer: see wgi_ox_load; or NULL */
     const ox_tensor_proto *proto; /* the same in the file */
     bool is_initializer;          /* of the main graph: it may become a parameter */
+    const char *missing; /* of a result that is not supported: the message, if somebody reads it */
 } ox_item;
 
 struct ox_node {
@@ -79,6 +80,8 @@ wg_value *wgi_ox_fail(ox_node *n, wg_status status, const char *format, ...) WG_
 /* "not supported: ..." */
 wg_value *wgi_ox_refuse(ox_node *n, const char *format, ...) WG_PRINTF(2, 3);
 bool wgi_ox_failed(const ox_node *n);
+/* The message that result i, of that name, is not supported; NULL without memory. */
+const char *wgi_ox_missing(ox_node *n, size_t i, const char *name);
 
 /* ---- operands -------------------------------------------------------------------------------- */
 

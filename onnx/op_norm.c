@@ -12,12 +12,21 @@ static wg_value *moved(wg_value *old, wg_value *now, double momentum)
     return y;
 }
 
+/* An attribute says so, but for opsets 7 to 13, where a node trains if it has more results than
+ * one. */
 static bool uses_batch(ox_node *n)
 {
+    enum { MOST_RESULTS = 5 };
     if (n->import->options.train)
         return true;
-    return n->opset >= 14 ? wgi_ox_int(n, "training_mode", 0) != 0
-                          : n->opset < 7 && !wgi_ox_int(n, "is_test", 0);
+    if (n->opset >= 14)
+        return wgi_ox_int(n, "training_mode", 0) != 0;
+    if (n->opset < 7)
+        return !wgi_ox_int(n, "is_test", 0);
+    for (int i = 1; i < MOST_RESULTS; i++)
+        if (wgi_ox_wants(n, i))
+            return true;
+    return false;
 }
 
 wg_value *wgi_ox_batchnorm(ox_node *n)
@@ -34,6 +43,8 @@ wg_value *wgi_ox_batchnorm(ox_node *n)
     wg_value *y = wg_batchnorm(x, gain, bias, eps);
     wgi_ox_set(n, 1, moved(mean, wg_result_of(y, 1), momentum));
     wgi_ox_set(n, 2, moved(var, wg_result_of(y, 2), momentum));
+    wgi_ox_set(n, 3, wg_result_of(y, 1)); /* before opset 14, those of the batch */
+    wgi_ox_set(n, 4, wg_result_of(y, 2));
     return y;
 }
 

@@ -18,12 +18,14 @@ bool wgi_ox_stop(ox_import *m, wg_status status, const char *format, ...)
     return false;
 }
 
-ox_item *wgi_ox_lookup(const ox_import *m, const char *name)
+ox_item *wgi_ox_lookup(ox_import *m, const char *name)
 {
     for (const ox_scope *s = m->scope; s; s = s->parent) {
         ox_item *item = wgi_ox_names_get(&s->names, name);
+        if (item && item->missing)
+            wgi_ox_stop(m, WG_EUNSUPPORTED, "%s", item->missing);
         if (item)
-            return item;
+            return item->missing ? NULL : item;
     }
     return NULL;
 }

@@ -137,6 +137,22 @@ static void running_statistics_are_states(void **state)
     wg_graph_free(g);
 }
 
+/* A result that no op here makes is named, and nobody reads it. */
+static void results_that_are_not_read_are_not_made(void **state)
+{
+    (void)state;
+    made m;
+    wg_graph *g;
+    begin(&m);
+    wgi_ox_add_result(&m.e, wgi_ox_node(&m.e, "Neg", (const char *[]){"p"}, 1, "a"), "b");
+    made_write(&m, path);
+    check_that(import(&g, NULL) == WG_OK, "%s", error.text);
+    wg_graph_free(g);
+    made_node(&m, "Abs", "b", NULL, "c");
+    refused_model(&m, WG_EUNSUPPORTED, "node 2 \"a\" (Neg, opset 17)",
+                  "not supported: result 1, 'b'");
+}
+
 static void sizes_and_known_inputs_are_asked_for(void **state)
 {
     (void)state;
@@ -585,6 +601,7 @@ int main(void)
         cmocka_unit_test(tied_weights_are_one_parameter),
         cmocka_unit_test(numbers_go_into_a_store),
         cmocka_unit_test(running_statistics_are_states),
+        cmocka_unit_test(results_that_are_not_read_are_not_made),
         cmocka_unit_test(sizes_and_known_inputs_are_asked_for),
         cmocka_unit_test(all_that_is_missing_is_listed),
         cmocka_unit_test(files_may_end_anywhere),
