@@ -76,9 +76,10 @@ static void set_taps(axis *a, wg_value *x, const char *mode)
         set_tap(a, 0, x, x ? wg_scalar_like(x, 1) : NULL);
         return;
     }
-    x = settled(a, x);
-    wg_value *base = wg_floor(x), *t = wg_sub(x, base);
     bool cubic = strcmp(mode, "cubic") == 0;
+    if (!cubic || strcmp(a->padding, "border") != 0) /* else the taps alone stop at the border */
+        x = settled(a, x);
+    wg_value *base = wg_floor(x), *t = wg_sub(x, base);
     a->taps = cubic ? 4 : 2;
     for (int k = 0; k < a->taps; k++)
         set_tap(a, k, wg_shift(base, cubic ? k - 1 : k),
