@@ -114,6 +114,7 @@ ox_writer *wgi_ox_writer_of(const wg_node *n)
         {&wg_op_conv3d_grad_x, wgi_ox_write_conv_transpose, NULL},
         {&wg_op_max_pool2d, wgi_ox_write_pool, NULL},
         {&wg_op_avg_pool2d, wgi_ox_write_pool, NULL},
+        {&wg_op_upsample2d, wgi_ox_write_upsample, NULL},
         {&wg_op_softmax, wgi_ox_write_softmax, NULL},
         {&wg_op_log_softmax, wgi_ox_write_softmax, NULL},
         {&wg_op_layernorm, wgi_ox_write_layernorm, NULL},

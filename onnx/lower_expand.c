@@ -1,6 +1,7 @@
 /* Ops that neither ONNX has nor their own expansion makes simpler, by ops that ONNX has: those of
  * backward passes and updates above all. */
 #include "graph/element.h"
+#include "onnx/limits.h"
 #include "onnx/lower.h"
 #include "wengert/graph/rule.h"
 #include "wengert/ops/ops.h"
@@ -97,6 +98,37 @@ static void avg_pool_grad(wg_node *n, wg_value **y)
     wg_value *ones =
         wg_fill(n->graph, n->in[0]->dtype, WG_SHAPE(x->dim[1], 1, a->kernel_h, a->kernel_w), 1);
     y[0] = wg_conv2d_grad_x(wg_div(n->in[0], window_sizes(n, &h, &w)), ones, &conv);
+}
+
+/* The matrix [from, to] whose transpose resamples an axis. */
+static wg_value *spreading(wg_node *n, int64_t from, int64_t to)
+{
+    const wg_upsample_attrs *a = n->attrs;
+    wg_dtype dtype = n->in[0]->dtype;
+    if (from > WGI_OX_RESIZE / to) {
+        wg_fail(n, WG_EUNSUPPORTED, "an axis from %lld to %lld has more than %d weights",
+                (long long)from, (long long)to, WGI_OX_RESIZE);
+        return NULL;
+    }
+    double *row = wg_graph_alloc(n->graph, (size_t)from * sizeof *row);
+    char *matrix = wg_graph_alloc(n->graph, (size_t)(from * to) * wg_dtype_size(dtype));
+    for (int64_t o = 0; row && matrix && o < to; o++) {
+        wg_upsample_tap t = wg_upsample_tap_of(a, from, to, o);
+        memset(row, 0, (size_t)from * sizeof *row);
+        row[t.first] += 1 - t.weight;
+        row[t.second] += t.weight;
+        for (int64_t i = 0; i < from; i++)
+            wgi_put_element(matrix, dtype, i * to + o, row[i]);
+    }
+    return row && matrix ? wg_constant(n->graph, dtype, WG_SHAPE(from, to), matrix) : NULL;
+}
+
+/* A product along the rows and one along the columns. */
+static void upsample_grad(wg_node *n, wg_value **y)
+{
+    const int64_t *dx = n->out[0]->shape.dim, *dy = n->in[0]->shape.dim;
+    wg_value *rows = spreading(n, dx[2], dy[2]), *columns = spreading(n, dx[3], dy[3]);
+    y[0] = wg_matmul(rows, wg_matmul_t(n->in[0], columns, WG_NT));
 }
 
 /* [N, C, H, W] as [N, C, H W]. */
@@ -268,6 +300,7 @@ static expansion *expansion_of(const wg_op *op)
         {&wg_op_conv2d_grad_w, conv_grad_w},
         {&wg_op_conv3d_grad_w, conv_grad_w},
         {&wg_op_avg_pool2d_grad, avg_pool_grad},
+        {&wg_op_upsample2d_grad, upsample_grad},
         {&wg_op_pool_scatter, pool_scatter},
         {&wg_op_pool_gather, pool_gather},
         {&wg_op_slice_grad, slice_grad},

@@ -71,7 +71,7 @@ ox_writer wgi_ox_write_shaped, wgi_ox_write_permute, wgi_ox_write_slice, wgi_ox_
     wgi_ox_write_slice_grad, wgi_ox_write_concat, wgi_ox_write_triangle, wgi_ox_write_embedding,
     wgi_ox_write_take, wgi_ox_write_scatter, wgi_ox_write_put_rows, wgi_ox_write_segment_sum,
     wgi_ox_write_matmul, wgi_ox_write_slogdet, wgi_ox_write_linear, wgi_ox_write_conv,
-    wgi_ox_write_conv_transpose, wgi_ox_write_pool, wgi_ox_write_softmax, wgi_ox_write_layernorm,
-    wgi_ox_write_batchnorm, wgi_ox_write_cross_entropy;
+    wgi_ox_write_conv_transpose, wgi_ox_write_pool, wgi_ox_write_upsample, wgi_ox_write_softmax,
+    wgi_ox_write_layernorm, wgi_ox_write_batchnorm, wgi_ox_write_cross_entropy;
 
 #endif

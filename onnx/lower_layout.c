@@ -233,6 +233,23 @@ void wgi_ox_write_pool(ox_export *e, const wg_node *n)
     }
 }
 
+/* Neither a region nor scales: operand 3 has the sizes. */
+void wgi_ox_write_upsample(ox_export *e, const wg_node *n)
+{
+    const wg_upsample_attrs *a = n->attrs;
+    bool near = a->mode == WG_NEAREST;
+    const char *const operands[] = {in(e, n, 0), "", "",
+                                    wgi_ox_list_of(e, n->out[0]->shape.dim, 4)};
+    ox_node_proto *p = wgi_ox_node(e, "Resize", operands, 4, out(e, n));
+    wgi_ox_set_word(e, p, "mode", near ? "nearest" : "linear");
+    wgi_ox_set_word(e, p, "coordinate_transformation_mode",
+                    near               ? "asymmetric"
+                    : a->align_corners ? "align_corners"
+                                       : "half_pixel");
+    if (near)
+        wgi_ox_set_word(e, p, "nearest_mode", "floor");
+}
+
 /* ---- along an axis, and rows ----------------------------------------------------------------- */
 
 void wgi_ox_write_softmax(ox_export *e, const wg_node *n)

@@ -1,6 +1,7 @@
 /* Resize: along each axis, element o of the result reads a few elements around a position x(o) of
- * the operand, with weights that do not depend on the other axes.  So each axis is a product with a
- * matrix of weights, or, for the nearest element, a choice. */
+ * the operand, with weights that do not depend on the other axes.  So the axes are resized one
+ * after another: by upsample2d where it has the same positions, else by those elements and their
+ * weights, or, for the nearest element, by a choice. */
 #include "onnx/ops.h"
 
 #include <math.h>
@@ -102,23 +103,34 @@ static double weight(const resize *r, bool linear, double x)
     return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/* Row o of the matrix [to, from]: elements to the left of the position and to its right, as far as
- * the kernel goes.  Those outside are the ones at the border, or do not count; the rest sums to
- * 1. */
-static void fill_row(const resize *r, const axis_map *m, int64_t o, double *row)
+/* How far the kernel reaches to each side, in elements; stretched where an axis shrinks. */
+static double shrink_of(const resize *r, const axis_map *m)
+{
+    return r->antialias && m->scale < 1 ? m->scale : 1;
+}
+
+static int64_t side_of(const resize *r, const axis_map *m)
+{
+    double reach = strcmp(r->mode, "linear") == 0 ? 1 : 2;
+    return (int64_t)ceil(reach / shrink_of(r, m));
+}
+
+/* What element o reads: 2 side_of() elements, to the left of its position and to its right.  Those
+ * outside are the ones at the border, or do not count; the weights sum to 1. */
+static void find_taps(const resize *r, const axis_map *m, int64_t o, int64_t *index, double *w)
 {
     bool linear = strcmp(r->mode, "linear") == 0;
-    double x = bounded_position(r, m, o), sum = 0, reach = linear ? 1 : 2;
-    double shrink = r->antialias && m->scale < 1 ? m->scale : 1;
-    int64_t left = (int64_t)ceil(x) - 1, side = -(int64_t)floor(-reach / shrink);
-    for (int64_t i = left - side + 1; i <= left + side; i++) {
+    double x = bounded_position(r, m, o), shrink = shrink_of(r, m), sum = 0;
+    int64_t side = side_of(r, m), first = (int64_t)ceil(x) - side;
+    for (int64_t k = 0; k < 2 * side; k++) {
+        int64_t i = first + k;
         bool outside = i < 0 || i >= m->from;
-        double w = outside && r->exclude_outside ? 0 : weight(r, linear, shrink * ((double)i - x));
-        row[within(i, m->from)] += w;
-        sum += w;
+        w[k] = outside && r->exclude_outside ? 0 : weight(r, linear, shrink * ((double)i - x));
+        index[k] = within(i, m->from);
+        sum += w[k];
     }
-    for (int64_t i = 0; i < m->from; i++)
-        row[i] /= sum;
+    for (int64_t k = 0; k < 2 * side; k++)
+        w[k] /= sum;
 }
 
 static wg_value *choose(const resize *r, wg_value *x, int axis, const axis_map *m)
@@ -129,20 +141,93 @@ static wg_value *choose(const resize *r, wg_value *x, int axis, const axis_map *
     return at ? wg_take(x, wgi_ox_indices(r->n->graph, at, m->to), axis) : NULL;
 }
 
-/* [to, from] times x as [before, from, behind]. */
+/* x as [before, an axis, behind] */
+static wg_shape around(const wg_value *x, int axis)
+{
+    wg_shape s = WG_SHAPE(1, x->shape.dim[axis], 1);
+    for (int k = 0; k < x->shape.rank; k++)
+        if (k != axis)
+            s.dim[k < axis ? 0 : 2] *= x->shape.dim[k];
+    return s;
+}
+
+static wg_value *with_size(wg_value *y, wg_shape s, int axis, int64_t size)
+{
+    s.dim[axis] = size;
+    return wg_reshape(y, s);
+}
+
+/* Of few elements: a product with the matrix [to, from]. */
+static wg_value *multiply(const resize *r, wg_value *x, int axis, const axis_map *m,
+                          const int64_t *index, const double *weight)
+{
+    wg_shape s = around(x, axis);
+    int64_t taps = 2 * side_of(r, m);
+    double *matrix = wgi_ox_alloc(r->n, (size_t)(m->to * m->from) * sizeof *matrix + 1);
+    for (int64_t i = 0; matrix && i < m->to * taps; i++)
+        matrix[i / taps * m->from + index[i]] += weight[i];
+    if (!matrix)
+        return NULL;
+    wg_value *w = wgi_ox_constant(r->n->graph, x->dtype, WG_SHAPE(m->to, m->from), matrix);
+    wg_value *y = s.dim[2] == 1 ? wg_matmul_t(wg_reshape(x, WG_SHAPE(s.dim[0], m->from)), w, WG_NT)
+                                : wg_matmul(w, wg_reshape(x, s));
+    return with_size(y, x->shape, axis, m->to);
+}
+
+/* Of many: only those that are read, [before, to, taps, behind], weighted and summed. */
+static wg_value *gather(const resize *r, wg_value *x, int axis, const axis_map *m,
+                        const int64_t *index, const double *weight)
+{
+    wg_shape s = around(x, axis);
+    int64_t taps = 2 * side_of(r, m), n = m->to * taps;
+    wg_value *w = wgi_ox_constant(r->n->graph, x->dtype, WG_SHAPE(m->to, taps, 1), weight);
+    wg_value *y = wg_take(wg_reshape(x, s), wgi_ox_indices(r->n->graph, index, n), 1);
+    y = wg_mul(wg_reshape(y, WG_SHAPE(s.dim[0], m->to, taps, s.dim[2])), w);
+    return with_size(wg_sum(y, WG_AXES(2), WG_DROP), x->shape, axis, m->to);
+}
+
 static wg_value *interpolate(const resize *r, wg_value *x, int axis, const axis_map *m)
 {
+    enum { FEW = 1 << 15 };
+    int64_t taps = 2 * side_of(r, m);
+    bool few = m->from <= FEW / m->to;
+    if (taps > WGI_OX_RESIZE / m->to)
+        return wgi_ox_refuse(r->n, "axis %d: expected at most %d weights of elements, got %g", axis,
+                             WGI_OX_RESIZE, (double)taps * (double)m->to);
+    int64_t *index = wgi_ox_alloc(r->n, (size_t)(m->to * taps) * sizeof *index);
+    double *weight = wgi_ox_alloc(r->n, (size_t)(m->to * taps) * sizeof *weight);
+    if (!index || !weight)
+        return NULL;
+    for (int64_t o = 0; o < m->to; o++)
+        find_taps(r, m, o, index + o * taps, weight + o * taps);
+    return (few ? multiply : gather)(r, x, axis, m, index, weight);
+}
+
+/* Whether upsample2d has the same positions along such an axis. */
+static bool is_plain(const resize *r, const axis_map *m)
+{
+    const char *place = r->place;
+    if (strcmp(r->mode, "linear") != 0 || m->size != (double)m->to || shrink_of(r, m) < 1)
+        return false;
+    return strcmp(place, "align_corners") == 0 || strcmp(place, "half_pixel") == 0 ||
+           strcmp(place, "half_pixel_symmetric") == 0 ||
+           (strcmp(place, "pytorch_half_pixel") == 0 && m->to > 1);
+}
+
+/* The last axis, or the last two, by upsample2d. */
+static wg_value *upsample(const resize *r, wg_value *x, int axes, const axis_map *map)
+{
     wg_shape s = x->shape;
-    int64_t before = 1, behind = 1;
-    double *matrix = wgi_ox_alloc(r->n, (size_t)(m->to * m->from) * sizeof *matrix + 1);
-    for (int64_t o = 0; matrix && o < m->to; o++)
-        fill_row(r, m, o, matrix + o * m->from);
-    for (int k = 0; k < s.rank; k++)
-        before *= k < axis ? s.dim[k] : 1, behind *= k > axis ? s.dim[k] : 1;
-    wg_value *w =
-        matrix ? wgi_ox_constant(r->n->graph, x->dtype, WG_SHAPE(m->to, m->from), matrix) : NULL;
-    wg_value *y = wg_matmul(w, wg_reshape(x, WG_SHAPE(before, m->from, behind)));
-    s.dim[axis] = m->to;
+    int last = s.rank - 1;
+    int64_t height = axes > 1 ? s.dim[last - 1] : 1, before = 1;
+    for (int k = 0; k < s.rank - axes; k++)
+        before *= s.dim[k];
+    wg_upsample2d_options o = {.mode = WG_BILINEAR,
+                               .align_corners = strcmp(r->place, "align_corners") == 0,
+                               .size = {axes > 1 ? map[last - 1].to : 1, map[last].to}};
+    wg_value *y = wg_upsample2d(wg_reshape(x, WG_SHAPE(before, 1, height, s.dim[last])), &o);
+    for (int k = s.rank - axes; k < s.rank; k++)
+        s.dim[k] = map[k].to;
     return wg_reshape(y, s);
 }
 
@@ -165,20 +250,43 @@ static wg_value *extrapolate(const resize *r, wg_value *x, int axis, const axis_
     return wg_masked_fill(x, wgi_ox_constant(r->n->graph, WG_BOOL, s, out), value);
 }
 
+static bool is_crop(const resize *r)
+{
+    return strcmp(r->place, "tf_crop_and_resize") == 0;
+}
+
+static bool stays(const resize *r, const axis_map *m)
+{
+    return m->from == m->to && m->scale == 1 && !(is_crop(r) && (m->start != 0 || m->end != 1));
+}
+
+static wg_value *resized_axis(const resize *r, wg_value *x, int axis, const axis_map *m)
+{
+    bool near = strcmp(r->mode, "nearest") == 0;
+    wg_value *y = near ? choose(r, x, axis, m) : interpolate(r, x, axis, m);
+    return is_crop(r) ? extrapolate(r, y, axis, m, wgi_ox_real(r->n, "extrapolation_value", 0)) : y;
+}
+
+/* Axis k, or it and the next if they are the last; how many these are. */
+static int axes_at_once(const resize *r, int k, int rank, const axis_map *map)
+{
+    return k + 2 == rank && is_plain(r, &map[k]) && is_plain(r, &map[k + 1]) ? 2 : 1;
+}
+
 /* The axes one after another. */
 static wg_value *resized(const resize *r, wg_value *x, const axis_map map[WG_MAX_RANK])
 {
-    bool crop = strcmp(r->place, "tf_crop_and_resize") == 0, near = strcmp(r->mode, "nearest") == 0;
-    for (int k = 0; x && k < x->shape.rank; k++) {
+    int rank = x->shape.rank;
+    for (int k = 0, n = 1; x && k < rank; k += n) {
         const axis_map *m = &map[k];
-        if (m->from == m->to && m->scale == 1 && !(crop && (m->start != 0 || m->end != 1)))
+        n = 1;
+        if (stays(r, m))
             continue;
-        if (m->to > WGI_OX_RESIZE / (near ? 1 : m->from))
-            return wgi_ox_refuse(r->n, "an axis from %lld to %lld", (long long)m->from,
-                                 (long long)m->to);
-        x = near ? choose(r, x, k, m) : interpolate(r, x, k, m);
-        if (crop)
-            x = extrapolate(r, x, k, m, wgi_ox_real(r->n, "extrapolation_value", 0));
+        if (m->to > WGI_OX_RESIZE)
+            return wgi_ox_refuse(r->n, "axis %d: expected at most %d positions, got %lld", k,
+                                 WGI_OX_RESIZE, (long long)m->to);
+        n = axes_at_once(r, k, rank, map);
+        x = k + n == rank && is_plain(r, m) ? upsample(r, x, n, map) : resized_axis(r, x, k, m);
     }
     return x;
 }

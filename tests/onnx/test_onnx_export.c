@@ -102,6 +102,7 @@ static void ops_come_back(void **state)
     const wg_conv2d_options conv = {.stride = {2, 1}, .padding = {1, 0}, .groups = 2};
     const wg_conv2d_options up = {.stride = {2, 2}, .padding = {1, 0}, .output_padding = {1, 0}};
     const wg_pool2d_options pool = {.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 0}};
+    const wg_upsample2d_options corners = {WG_BILINEAR, .align_corners = true, .scale = {1.6, 2}};
     wg_value *const outputs[] = {
         wg_add(x, y),
         wg_where(wg_less(x, y), wg_square(x), wg_rsqrt(wg_abs(y))),
@@ -136,6 +137,9 @@ static void ops_come_back(void **state)
         wg_conv_transpose2d(image, wide, NULL, &up),
         wg_max_pool2d(image, &pool),
         wg_avg_pool2d(image, &pool),
+        wg_upsample2d(image, &(wg_upsample2d_options){.size = {9, 4}}),
+        wg_upsample2d(image, &(wg_upsample2d_options){.mode = WG_BILINEAR, .size = {4, 9}}),
+        wg_upsample2d(image, &corners),
         wg_segment_sum(x, ids, 0, 4),
         wg_put_rows(x, wg_constant(g, WG_I64, WG_SHAPE(2), (const int64_t[]){2, 0}),
                     wg_window(y, WG_SHAPE(0, 0), WG_SHAPE(2, 4), WG_SHAPE(1, 1))),
@@ -211,6 +215,8 @@ static void derivatives_come_back(void **state)
         slope(wg_conv3d(space, w3, NULL, &conv3), space),
         slope(wg_avg_pool2d(image, &pool), image),
         slope(wg_avg_pool2d(image, &inner), image),
+        slope(wg_upsample2d(image, &(wg_upsample2d_options){.size = {9, 4}}), image),
+        slope(wg_upsample2d(image, &(wg_upsample2d_options){WG_BILINEAR, .size = {4, 9}}), image),
         wg_rotary(wide, NULL),
         wg_rotary_at(wide, at, &halves),
         slope(wg_rotary_at(wide, at, &halves), x),
