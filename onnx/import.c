@@ -24,37 +24,6 @@ static const char *line_of(ox_import *m, size_t number)
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-static bool find_dim(const ox_import *m, const char *name, int64_t *size)
-{
-    for (size_t i = 0; i < m->options.n_dims; i++)
-        if (strcmp(m->options.dims[i].name, name) == 0) {
-            *size = m->options.dims[i].size;
-            return true;
-        }
-    return false;
-}
-
-static bool take_dim(ox_import *m, const char *input, int axis, const ox_dim_proto *d,
-                     int64_t *size)
-{
-    char place[300];
-    const char *symbol = d->value_case == WGI_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM
-                             ? ox_text(d->dim_param)
-                             : "";
-    bool number = d->value_case == WGI_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-    snprintf(place, sizeof place, "%s:%d", input, axis);
-    if (number && d->dim_value >= 0)
-        *size = d->dim_value;
-    else if (!find_dim(m, place, size) && (!*symbol || !find_dim(m, symbol, size))) {
-        *size = m->options.other_dims;
-        return *size > 0 || wgi_ox_stop(m, WG_EINVAL,
-                                        "input '%s': axis %d has no size: give one for the "
-                                        "dimension '%s'",
-                                        input, axis, *symbol ? symbol : place);
-    }
-    return true;
-}
-
 /* What an input is, from its type in the file. */
 static bool take_type(ox_import *m, const ox_value_proto *v, const ox_type **type, wg_shape *shape)
 {
@@ -77,7 +46,7 @@ static bool take_type(ox_import *m, const ox_value_proto *v, const ox_type **typ
                            name, rank, WG_MAX_RANK);
     shape->rank = (int)rank;
     for (int k = 0; k < shape->rank; k++)
-        if (!take_dim(m, name, k, t->shape->dim[k], &shape->dim[k]))
+        if (!wgi_ox_take_dim(m, name, k, t->shape->dim[k], &shape->dim[k]))
             return false;
     return true;
 }
@@ -553,8 +522,8 @@ static wg_graph *build(ox_import *m)
     wg_origin origin = wg_graph_origin(m->graph);
     origin.at = line_of(m, 0); /* of inputs and initializers */
     wg_graph_set_origin(m->graph, origin);
-    bool done = add_initializers(m, g) && add_inputs(m, g) && build_nodes(m, g->node, g->n_node) &&
-                add_outputs(m, g);
+    bool done = wgi_ox_check_dims(m) && add_initializers(m, g) && add_inputs(m, g) &&
+                build_nodes(m, g->node, g->n_node) && add_outputs(m, g);
     if (done && wg_graph_status(m->graph) != WG_OK)
         done = wgi_ox_stop(m, wg_graph_status(m->graph), "%s", wg_graph_message(m->graph));
     return done ? trimmed(m) : NULL;

@@ -51,6 +51,13 @@ const ox_op *wgi_ox_op_find(const char *domain, const char *name);
 /* Whether the domain is ai.onnx, which may also be called "". */
 bool wgi_ox_is_main(const char *domain);
 
+/* The size of an axis of an input: that of the file, or what the caller gave; false after an
+ * error. */
+bool wgi_ox_take_dim(ox_import *m, const char *input, int axis, const ox_dim_proto *d,
+                     int64_t *size);
+/* Whether each dimension that has been given a size is a free one of an input; else an error. */
+bool wgi_ox_check_dims(ox_import *m);
+
 /* Whether v is computed from constants alone. */
 bool wgi_ox_is_fixed(ox_import *m, const wg_value *v);
 /* The input or other leaf that v depends on; NULL if it is fixed. */

@@ -174,6 +174,15 @@ static void sizes_and_known_inputs_are_asked_for(void **state)
     const wg_onnx_dim batch = {"batch", 2}, axis = {"x:0", 2};
     refused(&(wg_onnx_import_options){.dims = &batch, .n_dims = 1}, WG_EUNSUPPORTED,
             "node 0 \"y\" (Reshape, opset 17)", "depends on 'shape'");
+    wg_onnx_dim wrong = {"Batch", 2};
+    const wg_onnx_import_options given = {.dims = &wrong, .n_dims = 1};
+    refused(&given, WG_EINVAL, "dimension 'Batch': expected a free one ('batch')",
+            "got a name that none has");
+    wrong.name = "x:1";
+    refused(&given, WG_EINVAL, "dimension 'x:1': expected a free one ('batch')",
+            "got an axis whose size is 3 in the file");
+    wrong.name = "x:2";
+    refused(&given, WG_EINVAL, "dimension 'x:2'", "got a name that none has");
     const int64_t sizes[] = {3, 2};
     const wg_onnx_known known = {"shape", WG_I64, WG_SHAPE(2), sizes};
     wg_onnx_import_options o = {.dims = &axis, .n_dims = 1, .known = &known, .n_known = 1};

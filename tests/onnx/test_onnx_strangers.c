@@ -21,8 +21,7 @@ static wg_graph *import(const stranger *s)
     wg_graph *g;
     wg_error error;
     write_stranger(s, path);
-    const wg_onnx_dim batch = {"N", BATCH};
-    const wg_onnx_import_options o = {.dims = &batch, .n_dims = 1};
+    const wg_onnx_import_options o = {.other_dims = BATCH};
     check_that(wg_onnx_import(&g, path, &o, &error) == WG_OK, "%s: %s", s->name, error.text);
     unlink(path);
     return g;

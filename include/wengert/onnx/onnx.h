@@ -50,7 +50,7 @@ typedef struct wg_onnx_known {
 
 /** How a model is imported.  Zero means the default in every field. */
 typedef struct wg_onnx_import_options {
-    const wg_onnx_dim *dims;    /**< sizes of symbolic dimensions */
+    const wg_onnx_dim *dims;    /**< sizes of symbolic dimensions; each must be in the file */
     size_t n_dims;              /**< length of `dims` */
     int64_t other_dims;         /**< of those that `dims` does not name; 0: they are an error */
     const wg_onnx_known *known; /**< inputs that are numbers now */
@@ -74,7 +74,8 @@ typedef struct wg_onnx_import_options {
  *  that no output needs is left out.  `options` may be NULL.  The caller frees *out; on failure it
  *  is NULL.  WG_EUNSUPPORTED: the message lists all that the file needs and that is missing; or
  *  numbers are needed that depend on an input (options->known).  WG_EINVAL: a dimension has no
- *  size, or NULL; WG_EDATA: the file is malformed; WG_EIO; WG_ENOMEM. */
+ *  size, a size is given to what is none or is fixed, or NULL; WG_EDATA: the file is malformed;
+ *  WG_EIO; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_onnx_import(wg_graph **out, const char *path,
                                             const wg_onnx_import_options *options, wg_error *error);
 

@@ -1,0 +1,126 @@
+/* Sizes that the caller gives to dimensions of inputs, which the file leaves free. */
+#include "graph/text_buffer.h"
+#include "onnx/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACE = 300 };
+
+/* "x:0" */
+static const char *place_of(const char *input, size_t axis, char text[PLACE])
+{
+    snprintf(text, PLACE, "%s:%zu", input, axis);
+    return text;
+}
+
+static const char *symbol_of(const ox_dim_proto *d)
+{
+    return d->value_case == WGI_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM
+               ? ox_text(d->dim_param)
+               : "";
+}
+
+static bool is_fixed(const ox_dim_proto *d)
+{
+    return d->value_case == WGI_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+           d->dim_value >= 0;
+}
+
+static bool find_dim(const ox_import *m, const char *name, int64_t *size)
+{
+    for (size_t i = 0; i < m->options.n_dims; i++)
+        if (strcmp(m->options.dims[i].name, name) == 0) {
+            *size = m->options.dims[i].size;
+            return true;
+        }
+    return false;
+}
+
+bool wgi_ox_take_dim(ox_import *m, const char *input, int axis, const ox_dim_proto *d,
+                     int64_t *size)
+{
+    char text[PLACE];
+    const char *symbol = symbol_of(d), *place = place_of(input, (size_t)axis, text);
+    if (is_fixed(d))
+        *size = d->dim_value;
+    else if (!find_dim(m, place, size) && (!*symbol || !find_dim(m, symbol, size))) {
+        *size = m->options.other_dims;
+        return *size > 0 || wgi_ox_stop(m, WG_EINVAL,
+                                        "input '%s': axis %d has no size: give one for the "
+                                        "dimension '%s'",
+                                        input, axis, *symbol ? symbol : place);
+    }
+    return true;
+}
+
+/* ---- names of nothing ------------------------------------------------------------------------ */
+
+/* Dimension k of an input; NULL past its last. */
+static const ox_dim_proto *dim_at(const ox_value_proto *v, size_t k)
+{
+    bool tensor = v->type && v->type->value_case == WGI_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    const WgiOnnx__TensorShapeProto *s = tensor ? v->type->tensor_type->shape : NULL;
+    return s && k < s->n_dim ? s->dim[k] : NULL;
+}
+
+/* The first dimension of an input that may be called so, free ones before fixed ones. */
+static const ox_dim_proto *called(const ox_graph_proto *g, const char *name)
+{
+    char text[PLACE];
+    const ox_dim_proto *d, *fixed = NULL;
+    for (size_t i = 0; i < g->n_input; i++)
+        for (size_t k = 0; (d = dim_at(g->input[i], k)); k++) {
+            bool here = strcmp(place_of(ox_text(g->input[i]->name), k, text), name) == 0;
+            if (is_fixed(d))
+                fixed = here ? d : fixed;
+            else if (here || strcmp(symbol_of(d), name) == 0)
+                return d;
+        }
+    return fixed;
+}
+
+/* The names of those that are free, of all inputs; the caller frees it; NULL without memory. */
+static char *free_dims(const ox_graph_proto *g)
+{
+    char text[PLACE];
+    const ox_dim_proto *d;
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b);
+    const char *comma = "";
+    for (size_t i = 0; f && i < g->n_input; i++)
+        for (size_t k = 0; (d = dim_at(g->input[i], k)); k++) {
+            const char *symbol = symbol_of(d);
+            if (is_fixed(d) || (*symbol && called(g, symbol) != d))
+                continue;
+            fprintf(f, "%s'%s'", comma,
+                    *symbol ? symbol : place_of(ox_text(g->input[i]->name), k, text));
+            comma = ", ";
+        }
+    return wgi_text_close(&b);
+}
+
+static bool refuse(ox_import *m, const char *name, const ox_dim_proto *d)
+{
+    char got[80] = "a name that none has", *names = free_dims(m->model->graph);
+    if (!names)
+        return wgi_ox_stop(m, WG_ENOMEM, "out of memory");
+    if (d)
+        snprintf(got, sizeof got, "an axis whose size is %lld in the file",
+                 (long long)d->dim_value);
+    wgi_ox_stop(m, WG_EINVAL, "dimension '%s': expected a free one (%s), got %s", name,
+                *names ? names : "there is none", got);
+    free(names);
+    return false;
+}
+
+bool wgi_ox_check_dims(ox_import *m)
+{
+    for (size_t i = 0; i < m->options.n_dims; i++) {
+        const char *name = m->options.dims[i].name;
+        const ox_dim_proto *d = called(m->model->graph, name);
+        if (!d || is_fixed(d))
+            return refuse(m, name, d);
+    }
+    return true;
+}
