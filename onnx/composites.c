@@ -289,11 +289,33 @@ static wg_value *norm_of_rows(ox_finder *f, const wg_node *n)
                          : wg_rmsnorm(x, g, WG_LAST_AXIS, found.eps);
 }
 
+/* ---- lengths --------------------------------------------------------------------------------- */
+
+/* The root of a sum of squares, whose derivative at 0 is 0: a root by itself gives NaN there. */
+static wg_value *length_of(const ox_finder *f, const wg_value *v)
+{
+    const wg_node *sum = wgi_ox_made_by(v, &wg_op_sum);
+    const wg_value *x = sum ? square_of(sum->in[0]) : NULL;
+    const wg_reduce_attrs *a = sum ? sum->attrs : NULL;
+    return x ? wg_vector_norm(wgi_ox_copy_of(f, x), a->axes, a->keep ? WG_KEEP : WG_DROP, 2) : NULL;
+}
+
+/* Of one such sum, or of two multiplied, as the cosine of two vectors is divided by. */
+static wg_value *length(ox_finder *f, const wg_node *n)
+{
+    const wg_value *v = n->op == &wg_op_sqrt ? n->in[0] : NULL;
+    const wg_node *product = v ? wgi_ox_made_by(v, &wg_op_mul) : NULL;
+    if (!product)
+        return v ? length_of(f, v) : NULL;
+    wg_value *a = length_of(f, product->in[0]), *b = a ? length_of(f, product->in[1]) : NULL;
+    return b ? wg_mul(a, b) : NULL;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 wg_value *wgi_ox_composite(ox_finder *f, const wg_node *n)
 {
-    wg_value *(*const finders[])(ox_finder *, const wg_node *) = {gelu, silu, norm_of_rows,
+    wg_value *(*const finders[])(ox_finder *, const wg_node *) = {gelu, silu, norm_of_rows, length,
                                                                   wgi_ox_spelled_attention};
     wg_value *y = NULL;
     if (n->n_out != 1 || !wg_dtype_is_float(n->out[0]->dtype))

@@ -162,6 +162,40 @@ static void what_is_no_norm_stays(void **state)
     check_rows(form, &wg_op_rmsnorm, 0);
 }
 
+/* ---- lengths --------------------------------------------------------------------------------- */
+
+static void roots_of_sums_of_squares_are_norms(void **state)
+{
+    (void)state;
+    check_rows("q = Mul x x; s = ReduceSum q; y = Sqrt s", &wg_op_vector_norm, 1);
+    check_rows("q = Pow x 2; s = ReduceSum q; y = Sqrt s", &wg_op_vector_norm, 1);
+    check_rows("q = Mul x x; s = ReduceSum q; p = Mul gain gain; t = ReduceSum p; u = Mul s t; "
+               "y = Sqrt u",
+               &wg_op_vector_norm, 2);
+    check_rows("z = Sin x; q = Mul x z; s = ReduceSum q; a = Abs s; y = Sqrt a", &wg_op_vector_norm,
+               0);
+    check_rows("q = Mul x x; s = ReduceSum q; u = Mul s 2; y = Sqrt u", &wg_op_vector_norm, 0);
+}
+
+/* The length of 0 x has the derivative 0 in x, where that of the root is infinite. */
+static void lengths_of_nothing_have_no_slope(void **state)
+{
+    (void)state;
+    made m;
+    wg_plan *p;
+    begin_rows(&m, "z = Mul x 0; q = Mul z z; s = ReduceSum q; y = Sqrt s");
+    wg_graph *g = check_model(&m, &wg_op_vector_norm, 1);
+    wg_value *x = wg_graph_find(g, "x"), *dx = NULL;
+    assert_int_equal(wg_grad(wg_graph_output(g, 0), &x, 1, &dx), WG_OK);
+    wg_output(dx, "dx");
+    assert_int_equal(wg_plan_create(&p, g, NULL), WG_OK);
+    assert_int_equal(wg_plan_run(p, 0), WG_OK);
+    for (int64_t i = 0; i < wg_value_count(dx); i++)
+        assert_true(wg_plan_f32(p, dx)[i] == 0);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
 /* ---- attention ------------------------------------------------------------------------------- */
 
 enum { BATCH = 2, HEADS = 3, QUERIES = 4, KEYS = 6, WIDTH = 4, VALUES = 5 };
@@ -285,6 +319,8 @@ int main(void)
         cmocka_unit_test(layernorm_of_nine_nodes),
         cmocka_unit_test(rmsnorm_in_both_forms),
         cmocka_unit_test(what_is_no_norm_stays),
+        cmocka_unit_test(roots_of_sums_of_squares_are_norms),
+        cmocka_unit_test(lengths_of_nothing_have_no_slope),
         cmocka_unit_test(attention_as_exporters_write_it),
         cmocka_unit_test(what_is_no_attention_stays),
         cmocka_unit_test(a_tied_head_is_a_product_with_a_transposed_operand),
