@@ -218,6 +218,8 @@ static wg_graph *import_file(const source *s, wg_value **loss, int *code)
     wg_onnx_import_options o = {.dims = s->options.dim, .n_dims = s->options.n_dims};
     if (wg_onnx_import(&g, s->name, &o, &error) != WG_OK)
         *code = complain_error(&error);
+    else if (*error.warning)
+        complain("%s", error.warning);
     *loss = g ? find_loss(g) : NULL;
     return g;
 }

@@ -1,4 +1,6 @@
-/* Sizes that the caller gives to dimensions of inputs, which the file leaves free. */
+/* Sizes that the caller gives to dimensions of inputs, which the file leaves free; and those that
+ * the file declares of what is computed. */
+#include "graph/error.h"
 #include "graph/text_buffer.h"
 #include "onnx/import.h"
 
@@ -123,4 +125,41 @@ bool wgi_ox_check_dims(ox_import *m)
             return refuse(m, name, d);
     }
     return true;
+}
+
+/* ---- what is computed ------------------------------------------------------------------------ */
+
+/* Whether the value of that name has the sizes that the file declares, as far as it does; else a
+ * warning. */
+static bool is_as_declared(ox_import *m, const ox_value_proto *v)
+{
+    const char *path = m->file.source.path, *name = ox_text(v->name);
+    const ox_item *item = wgi_ox_names_get(&m->scope->names, name);
+    const ox_dim_proto *d;
+    int rank = 0;
+    if (!item || !item->value || !dim_at(v, 0))
+        return true;
+    const wg_shape *is = &item->value->shape;
+    for (; (d = dim_at(v, (size_t)rank)); rank++)
+        if (rank < is->rank && is_fixed(d) && d->dim_value != is->dim[rank]) {
+            wgi_error_warn(m->error,
+                           "%s: '%s', axis %d: expected the size %lld that the file declares, got "
+                           "%lld",
+                           path, name, rank, (long long)d->dim_value, (long long)is->dim[rank]);
+            return false;
+        }
+    if (rank != is->rank)
+        wgi_error_warn(m->error, "%s: '%s': expected the %d axes that the file declares, got %d",
+                       path, name, rank, is->rank);
+    return rank == is->rank;
+}
+
+void wgi_ox_check_declared(ox_import *m)
+{
+    const ox_graph_proto *g = m->model->graph;
+    bool right = true;
+    for (size_t i = 0; right && i < g->n_value_info; i++)
+        right = is_as_declared(m, g->value_info[i]);
+    for (size_t i = 0; right && i < g->n_output; i++)
+        right = is_as_declared(m, g->output[i]);
 }

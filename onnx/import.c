@@ -524,6 +524,8 @@ static wg_graph *build(ox_import *m)
     wg_graph_set_origin(m->graph, origin);
     bool done = wgi_ox_check_dims(m) && add_initializers(m, g) && add_inputs(m, g) &&
                 build_nodes(m, g->node, g->n_node) && add_outputs(m, g);
+    if (done)
+        wgi_ox_check_declared(m);
     if (done && wg_graph_status(m->graph) != WG_OK)
         done = wgi_ox_stop(m, wg_graph_status(m->graph), "%s", wg_graph_message(m->graph));
     return done ? trimmed(m) : NULL;

@@ -57,6 +57,8 @@ bool wgi_ox_take_dim(ox_import *m, const char *input, int axis, const ox_dim_pro
                      int64_t *size);
 /* Whether each dimension that has been given a size is a free one of an input; else an error. */
 bool wgi_ox_check_dims(ox_import *m);
+/* Warns of the first value whose sizes contradict those that the file declares. */
+void wgi_ox_check_declared(ox_import *m);
 
 /* Whether v is computed from constants alone. */
 bool wgi_ox_is_fixed(ox_import *m, const wg_value *v);

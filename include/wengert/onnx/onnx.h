@@ -72,10 +72,11 @@ typedef struct wg_onnx_import_options {
  *  their names, one for all its readers; the running statistics of a BatchNormalization become
  *  states; all others, and what is used as a number while the file is read, constants.  An input
  *  that no output needs is left out.  `options` may be NULL.  The caller frees *out; on failure it
- *  is NULL.  WG_EUNSUPPORTED: the message lists all that the file needs and that is missing; or
- *  numbers are needed that depend on an input (options->known).  WG_EINVAL: a dimension has no
- *  size, a size is given to what is none or is fixed, or NULL; WG_EDATA: the file is malformed;
- *  WG_EIO; WG_ENOMEM. */
+ *  is NULL.  error->warning: the first size that contradicts what the file declares.
+ *  WG_EUNSUPPORTED: the message lists all that the file needs and that is missing; or numbers are
+ *  needed that depend on an input (options->known).  WG_EINVAL: a dimension has no size, a size is
+ *  given to what is none or is fixed, or NULL; WG_EDATA: the file is malformed; WG_EIO;
+ *  WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_onnx_import(wg_graph **out, const char *path,
                                             const wg_onnx_import_options *options, wg_error *error);
 
