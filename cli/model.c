@@ -39,7 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case WEIGHTS: m->weights = arg; break;
     case ARGP_KEY_ARG:
         if (p->command->max_files == 0 ||
-            (p->command->models == GENERATES && !settings_args_value(&m->args, "model"))) {
+            (p->command->models == GENERATES && !settings_args_has_model(&m->args))) {
             settings_args_model(&m->args, arg, state);
             break;
         }

@@ -229,6 +229,20 @@ const char *settings_args_value(const settings_args *a, const char *name)
     return value;
 }
 
+bool settings_args_has_model(const settings_args *a)
+{
+    wg_settings s;
+    wg_error unread; /* complained of when they are applied */
+    bool has = settings_args_value(a, "model") != NULL;
+    if (has || wg_settings_init(&s) != WG_OK)
+        return has;
+    for (size_t i = 0; i < a->n_configs; i++)
+        if (wg_settings_read_yaml(&s, a->configs[i], &unread) == WG_OK)
+            has = s.model && *s.model;
+    wg_settings_free(&s);
+    return has;
+}
+
 void settings_args_note_idle(const settings_args *a, const wg_settings *s, bool distributed)
 {
     for (size_t i = 0; i < a->n; i++) {

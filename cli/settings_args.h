@@ -36,6 +36,8 @@ int settings_args_init(settings_args *a, unsigned use);
 void settings_args_free(settings_args *a);
 /* Applies the configuration files and then the flags to s, whatever their order; complains. */
 int settings_args_apply(const settings_args *a, wg_settings *s);
+/* Whether a flag, an argument or a file of settings that was given so far says which model. */
+bool settings_args_has_model(const settings_args *a);
 /* Says which flags have no effect on a training by s, alone or on several processes. */
 void settings_args_note_idle(const settings_args *a, const wg_settings *s, bool distributed);
 /* --model FOLDER, given as an argument; argp_error if there was one already. */

@@ -124,23 +124,23 @@ static void complain_once(const wg_ranks *ranks, const char *text)
 }
 
 /* Texts of a resumed run that are not there: it may have begun in another folder. */
-static void note_relative(const wg_settings *s, const wg_ranks *ranks)
+static void note_relative(const settings_args *given, const wg_settings *s)
 {
-    const char *const texts[] = {s->train_set, s->train_sets[0], s->train_sets[1],
-                                 s->valid_set, s->valid_sets[0], s->valid_sets[1]};
-    char text[600];
-    bool exists = false;
-    if (!s->model || model_exists(s->model, &exists) != EXIT_OK || !exists)
+    const struct {
+        const char *path, *option;
+    } texts[] = {{s->train_set, "train-set"},      {s->train_sets[0], "train-sets"},
+                 {s->train_sets[1], "train-sets"}, {s->valid_set, "valid-set"},
+                 {s->valid_sets[0], "valid-sets"}, {s->valid_sets[1], "valid-sets"}};
+    for (size_t i = 0; i < WG_COUNT(texts); i++) {
+        const char *path = texts[i].path;
+        if (!path || *path == '/' || settings_args_value(given, texts[i].option) ||
+            access(path, F_OK) == 0)
+            continue;
+        complain("%s is looked for from the current folder: start the run where it began, or give "
+                 "--%s again",
+                 path, texts[i].option);
         return;
-    for (size_t i = 0; i < WG_COUNT(texts); i++)
-        if (texts[i] && *texts[i] != '/' && access(texts[i], F_OK) != 0) {
-            snprintf(text, sizeof text,
-                     "%s is looked for from the current folder: start the run where it began, or "
-                     "give its texts by --%s again",
-                     texts[i], s->train_set || s->valid_set ? "train-set" : "train-sets");
-            complain_once(ranks, text);
-            return;
-        }
+    }
 }
 
 static int train(const wg_settings *s, wg_ranks *ranks)
@@ -156,10 +156,9 @@ static int train(const wg_settings *s, wg_ranks *ranks)
     wg_status status =
         wg_translation_trainer_on(&t, s, &(wg_listener){progress_tell, &p}, ranks, &error);
     stop_gently(&asked);
-    if (status != WG_OK) {
+    if (status != WG_OK)
         complain_once(ranks, error.text);
-        note_relative(s, ranks);
-    } else if ((status = wg_trainer_run(t, &asked.signal_number)) != WG_OK) {
+    else if ((status = wg_trainer_run(t, &asked.signal_number)) != WG_OK) {
         progress_end(&p);
         complain_once(ranks, wg_trainer_message(t));
     }
@@ -230,6 +229,8 @@ int command_train(int argc, char **argv)
     } else if (code == EXIT_OK) {
         settings_args_note_idle(&r.args, &s, r.engine);
         code = train_on(&s, r.engine);
+        if (code == EXIT_IO && !r.engine)
+            note_relative(&r.args, &s);
     }
     wg_settings_free(&asked);
     wg_settings_free(&s);

@@ -356,7 +356,8 @@ wg_status wgi_trainer_begin(wg_trainer *t, const wg_trainer_options *options)
     note_sizes(t);
     status = come_together(t);
     t->progress.data = t->train.s.hash;
-    t->progress.validation = validation_hash(t);
+    if (t->valid.s.hash) /* else the best so far is still that of the former data */
+        t->progress.validation = validation_hash(t);
     t->progress.vocabularies = t->task.vocabularies;
     return status;
 }

@@ -73,13 +73,25 @@ static void set_options(wgi_translation *m, wg_trainer *t)
     t->options = o;
 }
 
+/* A hash of what BLEU and chrF of the validation depend on besides the texts */
+static uint64_t measures_of(const wg_settings *s)
+{
+    const wg_search_options *o = &s->search;
+    const char *metrics = s->valid_metrics ? s->valid_metrics : "";
+    const double numbers[] = {
+        (double)s->bleu_tokenizer, (double)o->beam, o->penalty,          o->alpha,
+        (double)o->max_length,     o->max_factor,   (double)o->max_extra};
+    bool translates = strstr(metrics, "bleu") || strstr(metrics, "chrf");
+    return translates ? wgi_xxh64(numbers, sizeof numbers, 0) : 0;
+}
+
 /* What the checkpoints are told. */
 static wg_status set_files(wgi_translation *m, wg_trainer *t)
 {
     wg_checkpoint_options *files = &t->task.files;
     wg_status status = list_settings(m, &t->error);
     m->vocabularies = t->task.vocabularies = wgi_vocabularies_hash(&m->data.vocabularies);
-    t->task.measures = (uint64_t)m->settings.bleu_tokenizer;
+    t->task.measures = measures_of(&m->settings);
     wgi_note_of_vocabularies(m->note_text, m->vocabularies);
     m->note = (wg_file_note){WGI_NOTE_VOCABULARIES, m->note_text};
     files->settings = m->fact;

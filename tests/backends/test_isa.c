@@ -1,10 +1,16 @@
 /* The cap of the instruction sets: what its values mean, and what happens to any other. */
+#define _DEFAULT_SOURCE /* syscall */
 #include "tests/test.h"
 #include "backends/simd/internal.h"
 #include "wengert/backends/isa.h"
 #include "wengert/backends/plan.h"
 #include "wengert/backends/simd.h"
 #include "wengert/ops/ops.h"
+
+#if defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 static const char accepted[] = "SSE41, AVX2, AVX512_CORE, AVX512_CORE_VNNI, "
                                "AVX512_CORE_AMX, ALL";
@@ -49,6 +55,16 @@ static bool has(const char *const *features, int n)
     return true;
 }
 
+/* Linux gives the registers of AMX to a process that asks, if nothing forbids it. */
+static bool may_use_tiles(void)
+{
+#if defined(__x86_64__)
+    return syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+#else
+    return false;
+#endif
+}
+
 /* The best set of this processor, from what the system says, not the compiler's functions. */
 static wg_isa best_of_processor(void)
 {
@@ -57,9 +73,9 @@ static wg_isa best_of_processor(void)
                              *const core[] = {" avx512f ", " avx512bw ", " avx512dq ",
                                               " avx512vl "};
     if (has(core, WG_COUNT(core)))
-        return !has(vnni, WG_COUNT(vnni)) ? WG_ISA_AVX512_CORE
-               : has(amx, WG_COUNT(amx))  ? WG_ISA_AVX512_CORE_AMX
-                                          : WG_ISA_AVX512_CORE_VNNI;
+        return !has(vnni, WG_COUNT(vnni))                   ? WG_ISA_AVX512_CORE
+               : has(amx, WG_COUNT(amx)) && may_use_tiles() ? WG_ISA_AVX512_CORE_AMX
+                                                            : WG_ISA_AVX512_CORE_VNNI;
     return has(avx2, WG_COUNT(avx2)) ? WG_ISA_AVX2 : WG_ISA_SSE41;
 }
 

@@ -26,6 +26,11 @@ code 0 translate --config settings.yml --threads 1
 holds "ids of n-best lists" "$(grep -c '^[01] |||' out)" -eq 4
 code 2 translate --threads 1; says err "no model given"
 
+code 0 train --type lm --model lm --train-set en $small --encoder-layers 0 --after 1u
+printf 'model: lm\n' >lm.yml
+code 0 generate --config lm.yml --length 5 --threads 1 "a b"
+holds "one text" "$(lines out)" -eq 1
+
 # ---- one folder, however it is named
 for command in translate train; do
     code 2 $command model --model bare; says err "expected one folder, got 'model' and --model bare"
@@ -52,8 +57,11 @@ code 2 train --model twice -t en de $small --after 1u --valid-freq 1u --valid-se
 says err "got 'bleu' twice"
 code 0 train --model best -t en de $small --after 2u --valid-freq 1u --valid-sets other other
 code 0 train best --after 3u; grep -q "looked for again" err && fail "the best of the same validation was forgotten"
-code 0 train best --after 4u --valid-sets en de; says err "the best model is looked for again"
+code 0 train best --after 4u --valid-freq 0; grep -q "looked for again" err && fail "without validation, the best was forgotten"
+code 0 train best --after 5u --valid-freq 1u --valid-sets en de; says err "the best model is looked for again"
 says err "new best cross-entropy"
+code 0 train --model bleu -t en de $small --after 1u --valid-freq 1u --valid-sets en de --valid-metrics bleu
+code 0 train bleu --after 2u --beam-size 3; says err "the best model is looked for again"
 
 # ---- there and back: networks that can be described in two ways
 back() {
@@ -79,4 +87,4 @@ if command -v gnuplot >/dev/null; then
     cp -r best torn; printf '{"kind": "train", "upda' >>torn/metrics.jsonl
     code 0 plot torn -o torn.svg
 fi
-finish 50
+finish 60

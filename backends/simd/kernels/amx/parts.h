@@ -97,7 +97,7 @@ SIMD_INLINE void put_pairs(vector x, vector y, bf16 *to, extent *seen)
     }
 }
 
-/* Each of the following packs a strip.  Panels lie `next` numbers apart; of panel i, seen[i] gets all. */
+/* Each of these packs a strip.  Panels lie `next` numbers apart; seen[i] has seen all of one. */
 
 /* ---- operands that lie as tiles do ----------------------------------------------------------- */
 

@@ -12,9 +12,9 @@
  * the error of a sum is smaller than that of one fused multiply-add after the other.
  *
  * The parts of infinity and NaN are none, nor are those of a number that rounds to infinity; parts
- * of tiny numbers, and products of small ones, are flushed to zero; and a sum of parts' products may
- * overflow where that of the numbers does not.  Two panels whose numbers could lead to any of this
- * are multiplied by kernels/float/product.c.
+ * of tiny numbers, and products of small ones, are flushed to zero; and a sum of parts' products
+ * may overflow where that of the numbers does not.  Two panels whose numbers could lead to any of
+ * this are multiplied by kernels/float/product.c.
  *
  * C is made in squares of SIDE by SIDE.  k is divided into blocks of equally many terms, at most
  * DEPTH.  The smaller of A and B is shared, the other divided.  For each slab of the shared one,
