@@ -53,15 +53,15 @@ static inline setting int8_tables(void)
     return s;
 }
 
-/* The same for products of f32, which AMX has too: where the environment asks for it. */
+/* The same for products of f32; but only that of AMX where the environment asks for it, since the
+ * test then runs once more without. */
 static inline setting product_tables(void)
 {
-    setting s = all_tables();
 #if defined(__x86_64__)
     if (wg_isa_best() >= WG_ISA_AVX512_CORE_AMX)
-        s.table[s.n_tables++] = &wgi_simd_table_amx;
+        return (setting){{&wgi_simd_table_amx}, 1, 1};
 #endif
-    return s;
+    return all_tables();
 }
 
 /* The kernels of `real` */

@@ -226,9 +226,7 @@ bool wgi_pass_memory(wgi_planner *p)
 {
     size_t values = wg_graph_value_count(p->g);
     if (!count_bytes(p))
-        return wgi_planner_fail(p, WG_ENOMEM,
-                                "memory of results: expected at most %zu bytes, got more",
-                                WGI_MOST_BYTES);
+        return wgi_planner_fail_results(p);
     lifetimes w = {.p = p,
                    .last = malloc((values + 1) * sizeof(int64_t)),
                    .becomes = malloc((values + 1) * sizeof(int64_t)),

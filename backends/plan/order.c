@@ -444,8 +444,22 @@ static bool fill_schedule(schedule *s)
     return true;
 }
 
+/* This pass and later ones add up bytes of results, in 63 bits. */
+static bool sums_fit(const wg_graph *g)
+{
+    size_t total = 0;
+    bool fit = true;
+    for (size_t i = 0; fit && i < wg_graph_value_count(g); i++) {
+        const wg_value *v = wg_graph_value(g, i);
+        fit = v->node->op->flags & WG_OP_LEAF || wgi_add_bytes(&total, wg_value_bytes(v));
+    }
+    return fit;
+}
+
 bool wgi_pass_order(wgi_planner *p)
 {
+    if (!sums_fit(p->g))
+        return wgi_planner_fail_results(p);
     schedule s = {.p = p, .count = wg_graph_node_count(p->g)};
     uint32_t *order = calloc(s.count + 1, sizeof *order),
              *eager = calloc(s.count + 1, sizeof *eager);

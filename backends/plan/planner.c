@@ -1,4 +1,5 @@
 #include "backends/plan/planner.h"
+#include "backends/memory.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -20,6 +21,12 @@ bool wgi_planner_fail_as(wgi_planner *p, const wg_graph *g)
     if (!g || wg_graph_status(g) == WG_OK)
         return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
     return wgi_planner_fail(p, wg_graph_status(g), "%s", wg_graph_message(g));
+}
+
+bool wgi_planner_fail_results(wgi_planner *p)
+{
+    return wgi_planner_fail(p, WG_ENOMEM, "memory of results: expected at most %zu bytes, got more",
+                            WGI_MOST_BYTES);
 }
 
 void wgi_planner_adopt(wgi_planner *p, wg_graph *to, wg_value **map)

@@ -81,6 +81,8 @@ void wgi_planner_close(wgi_planner *p, wg_plan *plan);
 bool wgi_planner_fail(wgi_planner *p, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
 /* The same with the error of g, which may be NULL; without one, memory is out. */
 bool wgi_planner_fail_as(wgi_planner *p, const wg_graph *g);
+/* The results are more bytes than are counted. */
+bool wgi_planner_fail_results(wgi_planner *p);
 
 /* Another planner of what p has: with marks and a map of its own, and without what is known of the
  * last graph, which stays that of p.  false without memory; wgi_planner_leave in either case. */
