@@ -4,6 +4,7 @@
 #define WG_TESTS_SMALL_H
 
 #include "tests/any_threads.h"
+#include "wengert/autograd/grad.h"
 #include "wengert/backends/plan.h"
 #include "wengert/ops/ops.h"
 
@@ -110,6 +111,20 @@ static inline void small_refuse_all(const small_refusal *rows, int n)
         check_that(!rows[i].build(g, rows[i].arguments), "not refused: %s", rows[i].words);
         small_refused(g, rows[i].words);
     }
+}
+
+/* n numbers in that dtype */
+static inline wg_value *small_vector(wg_graph *g, wg_dtype dtype, const double *x, int64_t n)
+{
+    return wg_cast(wg_constant(g, WG_F64, WG_SHAPE(n), x), dtype);
+}
+
+/* The derivative of the sum of y */
+static inline wg_value *small_slope(wg_value *y, wg_value *x)
+{
+    wg_value *dx = NULL;
+    wg_grad(wg_sum(y, WG_ALL_AXES, WG_DROP), &x, 1, &dx);
+    return dx;
 }
 
 #endif

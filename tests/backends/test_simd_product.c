@@ -280,6 +280,28 @@ static void extreme_numbers_are_multiplied_as_others(void **state)
             check_with(&s, b, cases[i].x, cases[i].scale, cases[i].other);
 }
 
+/* (2^64 (1 - 2^-10))^2 is finite, but its parts round up to 2^64. */
+static void almost_infinite_products_are_finite(void **state)
+{
+    (void)state;
+    enum { N = 64 };
+    setting s = product_tables();
+    real *a = calloc(N * N, sizeof *a), *b = calloc(N * N, sizeof *b), *old = numbers(&s, N * N);
+    assert_true(a && b);
+    a[5 * N + 20] = b[20 * N + 7] = (real)0x1.ff8p63;
+    const simd_product p = {
+        .m = N, .n = N, .k = N, .alpha = 1, .a = a, .lda = N, .b = b, .ldb = N, .ldc = N};
+    for (int t = 0; t < s.n_tables; t++) {
+        real *c = result_of(s.table[t], p, 1, old);
+        for (int i = 0; i < N * N; i++)
+            assert_true(c[i] == (i == 5 * N + 7 ? a[5 * N + 20] * b[20 * N + 7] : 0));
+        free_room(c, N * N);
+    }
+    free(a);
+    free(b);
+    free(old);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +310,7 @@ int main(void)
         cmocka_unit_test(scratch_grows_with_sizes),
         cmocka_unit_test(what_is_not_finite_shows),
         cmocka_unit_test(extreme_numbers_are_multiplied_as_others),
+        cmocka_unit_test(almost_infinite_products_are_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

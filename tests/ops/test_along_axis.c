@@ -1,22 +1,9 @@
 /* What keeps an axis or finds elements along it, in exact cases: cumsum, argmax, argmin, topk. */
 #include "tests/small.h"
-#include "wengert/autograd/grad.h"
 
 #include <math.h>
 
 static const wg_dtype floats[] = {WG_F32, WG_F64};
-
-static wg_value *vector(wg_graph *g, wg_dtype dtype, const double *x, int64_t n)
-{
-    return wg_cast(wg_constant(g, WG_F64, WG_SHAPE(n), x), dtype);
-}
-
-static wg_value *slope(wg_value *y, wg_value *x)
-{
-    wg_value *dx = NULL;
-    wg_grad(wg_sum(y, WG_ALL_AXES, WG_DROP), &x, 1, &dx);
-    return dx;
-}
 
 static void cumulative_sums_run_both_ways(void **state)
 {
@@ -31,7 +18,7 @@ static void cumulative_sums_run_both_ways(void **state)
     };
     for (size_t d = 0; d < 2; d++) {
         wg_graph *g = wg_graph_new();
-        wg_value *v = wg_reshape(vector(g, floats[d], x, 6), WG_SHAPE(3, 2));
+        wg_value *v = wg_reshape(small_vector(g, floats[d], x, 6), WG_SHAPE(3, 2));
         wg_value *y[] = {wg_cumsum(v, 0, WG_CUMSUM_FORWARD), wg_cumsum(v, 0, WG_CUMSUM_EXCLUSIVE),
                          wg_cumsum(v, 0, WG_CUMSUM_REVERSE),
                          wg_cumsum(v, 0, WG_CUMSUM_REVERSE | WG_CUMSUM_EXCLUSIVE),
@@ -50,7 +37,7 @@ static void the_first_of_equal_elements_is_found(void **state)
     static const double x[] = {1, 7, 7, 0, 0, 3, NAN, 9, NAN}; /* [3, 3] */
     for (size_t d = 0; d < 2; d++) {
         wg_graph *g = wg_graph_new();
-        wg_value *v = wg_reshape(vector(g, floats[d], x, 9), WG_SHAPE(3, 3));
+        wg_value *v = wg_reshape(small_vector(g, floats[d], x, 9), WG_SHAPE(3, 3));
         wg_value *y[] = {wg_argmax(v, -1, WG_DROP), wg_argmin(v, -1, WG_KEEP),
                          wg_argmax(v, 0, WG_DROP), wg_argmin(v, 0, WG_DROP)};
         wg_plan *p = small_run(g, y, 4, 1);
@@ -70,17 +57,19 @@ static void topk_sorts_and_its_derivative_goes_back(void **state)
     static const double x[] = {1, 5, 3, 5, 2, 9};
     for (size_t d = 0; d < 2; d++) {
         wg_graph *g = wg_graph_new();
-        wg_value *v = vector(g, floats[d], x, 6), *top = wg_topk(v, 3, 0), *all = wg_topk(v, 6, 0);
+        wg_value *v = small_vector(g, floats[d], x, 6), *top = wg_topk(v, 3, 0),
+                 *all = wg_topk(v, 6, 0);
         wg_value *columns = wg_topk(wg_reshape(v, WG_SHAPE(3, 2)), 2, 0);
-        wg_value *weight = vector(g, floats[d], (const double[]){10, 20, 30}, 3);
-        wg_value *odd = wg_topk(vector(g, floats[d], (const double[]){1, NAN, INFINITY}, 3), 2, 0);
+        wg_value *weight = small_vector(g, floats[d], (const double[]){10, 20, 30}, 3);
+        wg_value *odd =
+            wg_topk(small_vector(g, floats[d], (const double[]){1, NAN, INFINITY}, 3), 2, 0);
         wg_value *y[] = {top,
                          wg_result_of(top, 1),
                          all,
                          wg_result_of(all, 1),
                          columns,
                          wg_result_of(columns, 1),
-                         slope(wg_mul(top, weight), v),
+                         small_slope(wg_mul(top, weight), v),
                          wg_result_of(odd, 1)};
         wg_plan *p = small_run(g, y, 8, 1);
         small_equal("values", p, y[0], (const double[]){9, 5, 5}, 3);

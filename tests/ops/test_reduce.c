@@ -1,7 +1,6 @@
 /* Reductions: against plain loops over every set of axes, exact cases, accuracy over ten million
  * elements, the same bits at any number of threads. */
 #include "tests/small.h"
-#include "wengert/autograd/grad.h"
 
 #include <math.h>
 
@@ -312,23 +311,11 @@ static void ten_million_elements_of_f32_are_summed_accurately(void **state)
 
 /* ---- exact cases ----------------------------------------------------------------------------- */
 
-static wg_value *vector(wg_graph *g, wg_dtype dtype, const double *x, int64_t n)
-{
-    return wg_cast(wg_constant(g, WG_F64, WG_SHAPE(n), x), dtype);
-}
-
-static wg_value *slope(wg_value *y, wg_value *x)
-{
-    wg_value *dx = NULL;
-    wg_grad(wg_sum(y, WG_ALL_AXES, WG_DROP), &x, 1, &dx);
-    return dx;
-}
-
 /* y[i] and the derivative of its sum, of n elements, exactly */
 static void check_exact(const char *what, wg_graph *g, wg_value *y, wg_value *x, double expected,
                         const double *dx)
 {
-    wg_value *out[] = {y, slope(y, x)};
+    wg_value *out[] = {y, small_slope(y, x)};
     wg_plan *p = small_run(g, out, 2, 1);
     double got = small_at(p, y, 0);
     check_that(got == expected || (isnan(got) && isnan(expected)), "%s is %g, expected %g", what,
@@ -344,7 +331,7 @@ static void check_exact(const char *what, wg_graph *g, wg_value *y, wg_value *x,
 #define EXACT(what, n, numbers, y, value, ...)                                                     \
     for (size_t d = 0; d < 2; d++) {                                                               \
         wg_graph *g = wg_graph_new();                                                              \
-        wg_value *x = vector(g, floats[d], (const double[])numbers, n);                            \
+        wg_value *x = small_vector(g, floats[d], (const double[])numbers, n);                      \
         check_exact(what, g, y, x, value, (const double[n])__VA_ARGS__);                           \
         wg_graph_free(g);                                                                          \
     }
@@ -370,7 +357,7 @@ static void products_with_zeros_have_their_derivatives(void **state)
     EXACT("two zeros", 3, LIST(0, 0, 3), wg_prod(x, ALL), 0, {0, 0, 0})
     EXACT("one element", 1, LIST(5), wg_prod(x, ALL), 5, {1})
     /* The derivative of x1 x2 + x0 x2 + x0 x1, the sum of the first derivatives of x0 x1 x2. */
-    EXACT("second order", 3, LIST(0, 0, 3), slope(wg_prod(x, ALL), x), 0, {3, 3, 0})
+    EXACT("second order", 3, LIST(0, 0, 3), small_slope(wg_prod(x, ALL), x), 0, {3, 3, 0})
 }
 
 static void log_sums_of_extremes(void **state)
@@ -383,7 +370,7 @@ static void log_sums_of_extremes(void **state)
     EXACT("one of two", 2, LIST(-INFINITY, 5), wg_logsumexp(x, ALL), 5, {0, 1})
     EXACT("NaN", 2, LIST(NAN, 5), wg_logsumexp(x, ALL), NAN, {NAN, NAN})
     wg_graph *g = wg_graph_new();
-    wg_value *x = vector(g, WG_F32, (const double[]){INFINITY, 1, -INFINITY}, 3);
+    wg_value *x = small_vector(g, WG_F32, (const double[]){INFINITY, 1, -INFINITY}, 3);
     wg_value *y = wg_logsumexp(x, WG_ALL_AXES, WG_DROP);
     wg_plan *p = small_run(g, &y, 1, 1);
     assert_true(small_at(p, y, 0) == INFINITY);
@@ -410,7 +397,7 @@ static void norms_of_any_p_are_their_sums(void **state)
     static const double numbers[] = {1.5, -0.25, 3, 0, -2.125, 0.5, 1, -1};
     for (int k = 0; k < WG_COUNT(powers); k++) {
         wg_graph *g = wg_graph_new();
-        wg_value *x = vector(g, WG_F64, numbers, WG_COUNT(numbers));
+        wg_value *x = small_vector(g, WG_F64, numbers, WG_COUNT(numbers));
         wg_value *y = wg_output(wg_vector_norm(x, ALL, powers[k]), "y");
         wg_plan *p;
         assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.reference = true}), WG_OK);
@@ -432,7 +419,7 @@ static void nan_shows_in_every_reduction(void **state)
             memset(x, 0, sizeof x);
             x[where] = NAN;
             wg_graph *g = wg_graph_new();
-            wg_value *v = vector(g, floats[d], x, 3000), *y[CASES];
+            wg_value *v = small_vector(g, floats[d], x, 3000), *y[CASES];
             for (size_t k = 0; k < CASES; k++)
                 y[k] = cases[k].build(v, WG_ALL_AXES, false);
             wg_plan *p = small_run(g, y, CASES, 1);
@@ -449,7 +436,8 @@ static void a_variance_survives_a_large_mean(void **state)
     EXACT("far from zero", 3, LIST(1e6, 1e6 + 1, 1e6 + 2), wg_scale(wg_var(x, ALL, 1), 2), 2,
           {-2, 0, 2})
     wg_graph *g = wg_graph_new(); /* 0.1 + 0.1 + 0.1 is not 3 times 0.1 */
-    wg_value *x = vector(g, WG_F64, (const double[]){0.1, 0.1, 0.1}, 3), *y = wg_var(x, ALL, 0);
+    wg_value *x = small_vector(g, WG_F64, (const double[]){0.1, 0.1, 0.1}, 3),
+             *y = wg_var(x, ALL, 0);
     wg_plan *p = small_run(g, &y, 1, 1);
     assert_true(small_at(p, y, 0) == 0);
     wg_plan_free(p);

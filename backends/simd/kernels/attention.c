@@ -251,18 +251,6 @@ SIMD_INLINE void softmax_rows(float *s, int64_t ld, const keys_of *seen, int row
     }
 }
 
-/* x [k, ldx] from b [n, ldb], transposed */
-static void turn(const float *b, int64_t ldb, int64_t n, int64_t k, float *x, int64_t ldx)
-{
-    int64_t rows = n / SIMD_STEP * SIMD_STEP, columns = k / SIMD_STEP * SIMD_STEP;
-    for (int64_t j = 0; j < rows; j += SIMD_STEP)
-        for (int64_t i = 0; i < columns; i += SIMD_STEP)
-            simd_transpose_square(b + j * ldb + i, ldb, x + i * ldx + j, ldx);
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = j < rows ? columns : 0; i < k; i++)
-            x[i * ldx + j] = b[j * ldb + i];
-}
-
 /* c = alpha a b', small: through a transposed copy of b, whose columns are made up to whole vectors
  * by zeros. */
 static void small_by_transpose(int64_t m, int64_t n, int64_t k, float alpha, const float *a,
@@ -270,7 +258,7 @@ static void small_by_transpose(int64_t m, int64_t n, int64_t k, float alpha, con
 {
     float turned[SIMD_SMALL * SIMD_SMALL];
     int64_t columns = (n + SIMD_SMALL_COLUMNS - 1) / SIMD_SMALL_COLUMNS * SIMD_SMALL_COLUMNS;
-    turn(b, ldb, n, k, turned, columns);
+    simd_transpose_matrix(b, ldb, n, k, turned, columns);
     for (int64_t i = 0; i < k; i++)
         zero_tail(turned + i * columns, n);
     simd_small_product(&(simd_small){.m = m,

@@ -129,6 +129,21 @@ SIMD_INLINE void simd_transpose_square(const float *x, int64_t ld, float *to, in
 
 #endif
 
+/* [rows, columns] of x, whose rows are ld apart, as [columns, rows] of `to`, width apart; none if
+ * either is 0 or less. */
+SIMD_INLINE void simd_transpose_matrix(const real *x, int64_t ld, int64_t rows, int64_t columns,
+                                       real *to, int64_t width)
+{
+    int64_t whole_rows = rows / SIMD_STEP * SIMD_STEP,
+            whole_columns = columns / SIMD_STEP * SIMD_STEP;
+    for (int64_t i = 0; i < whole_rows; i += SIMD_STEP)
+        for (int64_t j = 0; j < whole_columns; j += SIMD_STEP)
+            simd_transpose_square(x + i * ld + j, ld, to + j * width + i, width);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = i < whole_rows ? whole_columns : 0; j < columns; j++)
+            to[j * width + i] = x[i * ld + j];
+}
+
 /* `count` short rows of `size` numbers, one after the other, become columns of x [size, width]; its
  * other columns become 0.  width is a constant where this is called, a multiple of SIMD_STEP. */
 SIMD_INLINE void simd_turn_in(const real *rows, int64_t count, int64_t size, real *x, int64_t width)

@@ -93,7 +93,7 @@ SIMD_INLINE void put_pairs(vector x, vector y, bf16 *to, extent *seen)
             x -= (vector)low;
             y -= (vector)high;
         }
-        *(words *)(to + part * PART) = low >> 16 | (high & upper);
+        *(words *)(to + part * PART) = low >> 16 | high;
     }
 }
 
@@ -140,15 +140,8 @@ SIMD_INLINE void pack_columns(const strip *s, bf16 *to, int64_t next, extent *se
 SIMD_INLINE void turn(const float *x, int64_t ld, int64_t rows, int64_t columns, float *to,
                       int64_t width)
 {
-    int64_t whole_rows = rows / SIMD_STEP * SIMD_STEP,
-            whole_columns = columns / SIMD_STEP * SIMD_STEP;
     memset(to, 0, 16 * 32 * sizeof *to);
-    for (int64_t i = 0; i < whole_rows; i += SIMD_STEP)
-        for (int64_t j = 0; j < whole_columns; j += SIMD_STEP)
-            simd_transpose_square(x + i * ld + j, ld, to + j * width + i, width);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = i < whole_rows ? whole_columns : 0; j < columns; j++)
-            to[j * width + i] = x[i * ld + j];
+    simd_transpose_matrix(x, ld, rows, columns, to, width);
 }
 
 /* Panels of A, along whose terms its rows lie */
