@@ -1,5 +1,5 @@
 #include "paper/checkpoints.h"
-#include "train/step.h"
+#include "train/owner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,7 @@
 static size_t size_at(const wg_store *store, size_t i)
 {
     const wg_tensor *t = wg_store_at(store, i);
-    const size_t n = strlen(WGI_STATES_OF_OPTIMIZER);
-    return strncmp(t->name, WGI_STATES_OF_OPTIMIZER, n) == 0 ? 0
-                                                             : (size_t)wg_shape_count(&t->shape);
+    return wgi_owner_of(t->name) == WGI_OWNER_OPTIMIZER ? 0 : (size_t)wg_shape_count(&t->shape);
 }
 
 static size_t parameters_of(const wg_store *store)

@@ -5,7 +5,6 @@
 #define WG_TESTS_CHECKPOINTS_H
 
 #include "tests/training.h"
-#include "train/step.h"
 #include "wengert/train/checkpoint.h"
 
 #include <errno.h>
@@ -140,9 +139,8 @@ static wg_checkpoint_options options = {
     .settings = facts, .n_settings = 2, .metrics = metrics, .n_metrics = 2};
 
 enum { SIZE = 40000 }; /* more than the writer's buffer holds */
-static const char *const names[] = {"b/weight", "a/weight", WGI_STATES_OF_AVERAGE "b/weight",
-                                    WGI_STATES_OF_AVERAGE "a/weight",
-                                    WGI_STATES_OF_OPTIMIZER "m/a/weight"};
+static const char *const names[] = {"b/weight", "a/weight", "average/b/weight", "average/a/weight",
+                                    "optimizer/m/a/weight"};
 enum { TENSORS = WG_COUNT(names) };
 
 static inline wg_store *new_store(void)

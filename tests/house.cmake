@@ -28,7 +28,10 @@ add_test(NAME house_repeats COMMAND awk -f tests/repeats.awk ${house} WORKING_DI
 # Every public symbol is documented: Doxygen has nothing to warn of.
 find_program(DOXYGEN doxygen)
 if(DOXYGEN)
-  add_test(NAME house_reference COMMAND ${DOXYGEN} docs/Doxyfile WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  file(READ ${PROJECT_SOURCE_DIR}/docs/Doxyfile doxyfile)
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile "${doxyfile}OUTPUT_DIRECTORY = \"${CMAKE_CURRENT_BINARY_DIR}\"\n")
+  add_test(NAME house_reference COMMAND ${DOXYGEN} ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endif()
 
 # No part leans on the library of another.

@@ -8,7 +8,7 @@
 #include "train/checkpoint_files.h"
 #include "train/finite.h"
 #include "train/progress.h"
-#include "train/step.h"
+#include "train/owner.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,39 +16,26 @@
 
 /* ---- the tensors of each file ---------------------------------------------------------------- */
 
-/* Tensors whose names have the prefix belong to the file, and are written without it if `bare`; the
- * model has all others. */
+/* A file has the tensors of one owner, without the prefix of their names if `bare`. */
 static const struct group {
     wgi_file_kind kind;
-    const char *name, *prefix; /* of the folder's own file; of the tensors */
+    const char *name; /* of the folder's own file */
+    wgi_owner owner;
     bool bare;
 } groups[WG_CHECKPOINT_FILES] = {
-    {WGI_FILE_MODEL, WG_FILE_MODEL, "", false},
-    {WGI_FILE_AVERAGE, WG_FILE_AVERAGE, WGI_STATES_OF_AVERAGE, true},
-    {WGI_FILE_OPTIMIZER, WG_FILE_OPTIMIZER, WGI_STATES_OF_OPTIMIZER, false},
+    {WGI_FILE_MODEL, WG_FILE_MODEL, WGI_OWNER_MODEL, false},
+    {WGI_FILE_AVERAGE, WG_FILE_AVERAGE, WGI_OWNER_AVERAGE, true},
+    {WGI_FILE_OPTIMIZER, WG_FILE_OPTIMIZER, WGI_OWNER_OPTIMIZER, false},
 };
-enum { MODEL = 0, AVERAGE };
-
-static bool begins(const char *name, const char *prefix)
-{
-    return strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
-static bool belongs(const wg_tensor *t, const struct group *g)
-{
-    if (*g->prefix)
-        return begins(t->name, g->prefix);
-    return !begins(t->name, WGI_STATES_OF_AVERAGE) && !begins(t->name, WGI_STATES_OF_OPTIMIZER) &&
-           !begins(t->name, WGI_STATES_OF_GRADIENT);
-}
+enum { MODEL = 0 };
 
 /* What the model has besides averaged parameters: states, such as the running statistics of batch
  * normalisation, and parameters that are not trained. */
 static bool has_no_average(const wg_store *store, const wg_tensor *t)
 {
-    char name[WGI_STATE_NAME];
-    wgi_state_name(name, WGI_STATES_OF_AVERAGE, "", t->name);
-    return belongs(t, &groups[MODEL]) && !wg_store_find(store, name);
+    char name[WGI_OWNED_NAME];
+    wgi_owned_name(name, WGI_OWNER_AVERAGE, "", t->name);
+    return wgi_owner_of(t->name) == WGI_OWNER_MODEL && !wg_store_find(store, name);
 }
 
 /* The tensors that belong to that file; NULL without memory.  With the averages goes what has none,
@@ -62,9 +49,9 @@ static wg_tensor *collect(const wg_store *store, const wg_checkpoint_options *o,
     wg_tensor *list = malloc((wg_store_count(store) + 1) * sizeof *list);
     *n = 0;
     for (size_t i = 0; list && (t = wg_store_at(store, i)); i++)
-        if (belongs(t, g)) {
+        if (wgi_owner_of(t->name) == g->owner) {
             list[*n] = *t;
-            list[(*n)++].name += g->bare ? strlen(g->prefix) : 0;
+            list[(*n)++].name = g->bare ? wgi_owned_part(t->name) : t->name;
         }
     bool averages = g->kind == WGI_FILE_AVERAGE && *n;
     for (size_t i = 0; list && averages && (t = wg_store_at(store, i)); i++)
@@ -144,8 +131,8 @@ void wg_checkpoint_swap_averages(wg_store *store)
 {
     const wg_tensor *average;
     for (size_t i = 0; (average = wg_store_at(store, i)); i++) {
-        const char *name = average->name + strlen(WGI_STATES_OF_AVERAGE);
-        const wg_tensor *t = belongs(average, &groups[AVERAGE]) ? wg_store_find(store, name) : NULL;
+        bool owned = wgi_owner_of(average->name) == WGI_OWNER_AVERAGE;
+        const wg_tensor *t = owned ? wg_store_find(store, wgi_owned_part(average->name)) : NULL;
         if (t)
             swap_bytes(average->data, t->data, wgi_tensor_bytes(t));
     }

@@ -4,6 +4,7 @@
 #include "files/checksum.h"
 #include "models/internal.h"
 #include "train/groups.h"
+#include "train/owner.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -23,11 +24,6 @@ static void add(wg_trainer *t, const char *key, const char *format, ...)
     t->fact[i] = (wg_file_note){key, t->fact_text[i]};
 }
 
-static bool begins(const char *name, const char *prefix)
-{
-    return strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
 /* Names, dtypes and shapes of what the model has. */
 static void add_model(wg_trainer *t)
 {
@@ -36,8 +32,7 @@ static void add_model(wg_trainer *t)
     size_t tensors = 0;
     const wg_tensor *x;
     for (size_t i = 0; (x = wg_store_at(t->store, i)); i++) {
-        if (begins(x->name, WGI_STATES_OF_AVERAGE) || begins(x->name, WGI_STATES_OF_OPTIMIZER) ||
-            begins(x->name, WGI_STATES_OF_GRADIENT))
+        if (wgi_owner_of(x->name) != WGI_OWNER_MODEL)
             continue;
         tensors++;
         numbers += wg_shape_count(&x->shape);

@@ -4,6 +4,7 @@
 #include "graph/element.h"
 #include "graph/error.h"
 #include "graph/grow.h"
+#include "train/owner.h"
 #include "wengert/distributed/ranks.h"
 #include "wengert/ops/ops.h"
 
@@ -23,12 +24,10 @@ static wgi_place place_of(wg_plan *p, const wg_value *v)
 
 void wgi_averages_start(const wg_store *store, size_t from)
 {
-    const size_t n = strlen(WGI_STATES_OF_AVERAGE);
     const wg_tensor *t;
     for (size_t i = from; (t = wg_store_at(store, i)); i++) {
-        const wg_tensor *p = strncmp(t->name, WGI_STATES_OF_AVERAGE, n) == 0
-                                 ? wg_store_find(store, t->name + n)
-                                 : NULL;
+        bool owned = wgi_owner_of(t->name) == WGI_OWNER_AVERAGE;
+        const wg_tensor *p = owned ? wg_store_find(store, wgi_owned_part(t->name)) : NULL;
         if (p)
             memcpy(t->data, p->data, wgi_tensor_bytes(t));
     }

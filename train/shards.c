@@ -1,6 +1,7 @@
 #include "train/shards.h"
 #include "backends/store.h"
 #include "graph/error.h"
+#include "train/owner.h"
 #include "train/rows.h"
 #include "train/trainer.h"
 
@@ -39,11 +40,11 @@ static wg_status allocate(wg_trainer *t, size_t n)
 /* The average of a parameter, which the plan of a rank that does not update it lacks. */
 static wg_status add_average(wg_trainer *t, size_t i)
 {
-    char name[WGI_STATE_NAME];
+    char name[WGI_OWNED_NAME];
     const wg_tensor *p = t->shards.parameter[i], *average;
     if (t->options.average <= 0)
         return WG_OK;
-    wgi_state_name(name, WGI_STATES_OF_AVERAGE, "", p->name);
+    wgi_owned_name(name, WGI_OWNER_AVERAGE, "", p->name);
     if (wg_store_add(t->store, name, p->dtype, &p->shape, &average) != WG_OK)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     memcpy(average->data, p->data, wgi_tensor_bytes(p)); /* nothing is trained yet */
@@ -81,7 +82,7 @@ static void note_moments(wg_trainer *t)
     const wg_tensor *x;
     size_t own = 0;
     for (size_t i = 0; (x = wg_store_at(t->store, i)); i++)
-        if (strncmp(x->name, WGI_STATES_OF_OPTIMIZER, strlen(WGI_STATES_OF_OPTIMIZER)) == 0)
+        if (wgi_owner_of(x->name) == WGI_OWNER_OPTIMIZER)
             own += wgi_tensor_bytes(x);
     wgi_report_note(t, "each of %d ranks has a part of the optimizer's moments: %.1f MiB on rank 0",
                     wg_ranks_count(t->options.ranks), (double)own / (1 << 20));
@@ -150,9 +151,9 @@ static const char *moment(const wg_trainer *t, int k)
     return k < WG_COUNT(adam) ? adam[k] : NULL;
 }
 
-static void name_moment(const wg_trainer *t, size_t i, int k, char name[WGI_STATE_NAME])
+static void name_moment(const wg_trainer *t, size_t i, int k, char name[WGI_OWNED_NAME])
 {
-    wgi_state_name(name, WGI_STATES_OF_OPTIMIZER, moment(t, k), t->shards.parameter[i]->name);
+    wgi_owned_name(name, WGI_OWNER_OPTIMIZER, moment(t, k), t->shards.parameter[i]->name);
 }
 
 /* What ranks other than 0 need to receive a moment; freed by the caller. */
@@ -168,7 +169,7 @@ static wg_status make_scratch(wg_trainer *t, void **scratch)
 /* The states of the optimizer that are no moments, such as the number of steps. */
 static wg_status add_others(wg_trainer *t)
 {
-    const wg_tensor *own = wg_store_find(t->store, WGI_STEP_OF_OPTIMIZER), *copy;
+    const wg_tensor *own = wg_store_find(t->store, WGI_OPTIMIZER_STEP), *copy;
     if (!own)
         return WG_OK;
     if (wg_store_add(t->shards.whole, own->name, own->dtype, &own->shape, &copy) != WG_OK)
@@ -180,7 +181,7 @@ static wg_status add_others(wg_trainer *t)
 wg_status wgi_shards_make_whole(wg_trainer *t)
 {
     wgi_shards *s = &t->shards;
-    char name[WGI_STATE_NAME];
+    char name[WGI_OWNED_NAME];
     if (!s->n || !wgi_leads(t))
         return WG_OK;
     wgi_shards_free_whole(s);
@@ -209,7 +210,7 @@ void wgi_shards_free_whole(wgi_shards *s)
 static void find_moment(wg_trainer *t, size_t i, int k, void *scratch, char **all,
                         const wg_tensor **own)
 {
-    char name[WGI_STATE_NAME];
+    char name[WGI_OWNED_NAME];
     name_moment(t, i, k, name);
     *all = wgi_leads(t) ? wg_store_find(t->shards.whole, name)->data : scratch;
     *own = wg_store_find(t->store, name);
@@ -270,7 +271,7 @@ wg_status wgi_shards_gather(wg_trainer *t)
 /* Beside the moments: the number of steps. */
 static void broadcast_step(wg_trainer *t)
 {
-    const wg_tensor *own = wg_store_find(t->store, WGI_STEP_OF_OPTIMIZER);
+    const wg_tensor *own = wg_store_find(t->store, WGI_OPTIMIZER_STEP);
     if (own && wgi_leads(t))
         memcpy(own->data, wg_store_find(t->shards.whole, own->name)->data, wgi_tensor_bytes(own));
     if (own)

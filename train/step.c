@@ -1,5 +1,6 @@
 #include "train/step.h"
 #include "graph/clone.h"
+#include "train/owner.h"
 #include "train/rows.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/distributed/ranks.h"
@@ -202,25 +203,19 @@ static void build_loss(wgi_step_graph *s, const wg_trainer_options *o, const wg_
 /* ---- states ---------------------------------------------------------------------------------- */
 
 /* "average/w"; for what waits to be added, "gradient/w", "gradient/sum of 4 batches/w" */
-void wgi_state_name(char name[WGI_STATE_NAME], const char *prefix, const char *part,
-                    const char *parameter)
+static wg_value *state_of(wg_graph *g, wgi_owner owner, int level, const wg_value *parameter)
 {
-    snprintf(name, WGI_STATE_NAME, "%s%s%s", prefix, part, parameter);
-}
-
-static wg_value *state_of(wg_graph *g, const char *prefix, int level, const wg_value *parameter)
-{
-    char name[WGI_STATE_NAME], part[40] = "";
+    char name[WGI_OWNED_NAME], part[40] = "";
     if (level > 0)
         snprintf(part, sizeof part, "sum of %d batches/", 1 << level);
-    wgi_state_name(name, prefix, part, parameter->name);
+    wgi_owned_name(name, owner, part, parameter->name);
     return wg_state(g, name, parameter->dtype, parameter->shape, wg_zeros());
 }
 
 /* average' = (1 - s) average + s p */
 static void smooth_one(wg_value *parameter, wg_value *p, double s)
 {
-    wg_value *average = state_of(wg_graph_of(parameter), WGI_STATES_OF_AVERAGE, 0, parameter);
+    wg_value *average = state_of(wg_graph_of(parameter), WGI_OWNER_AVERAGE, 0, parameter);
     wg_assign(average, wg_moving_average(average, p, 1 - s));
 }
 
@@ -377,13 +372,13 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
                                          s->others ? 3 : 2);
     wg_value *norm = clips ? wg_minimum(s->norm, wg_scalar_like(s->norm, opt->clip_norm)) : s->norm;
     for (size_t first = 0, n; first < d->n; first += n) {
-        char name[60] = "optimizer"; /* WGI_STATES_OF_OPTIMIZER without its slash */
+        char name[60] = "optimizer"; /* whose states it begins the names of: WGI_OWNER_OPTIMIZER */
         int64_t every = f->every ? f->every[first] : 1;
         n = 1;
         while (first + n < d->n && (!f->every || f->every[first + n] == every))
             n++;
         if (every > 1)
-            snprintf(name, sizeof name, WGI_STATES_OF_OPTIMIZER "every %" PRId64, every);
+            snprintf(name, sizeof name, "optimizer/every %" PRId64, every);
         update_some(opt, d, first, n, rate, norm, name, f, part);
     }
     if (o->average > 0)
@@ -407,11 +402,11 @@ static wg_value *add_batches(wg_graph *g, const wg_value *p, wg_value *grad, int
         grad = wg_barrier(grad, NULL, 0);
     for (int l = 0; l < WGI_MOST_LEVELS; l++)
         if (kind >> (WGI_FIRST_LEVEL + l) & 1) {
-            grad = wg_add(state_of(g, WGI_STATES_OF_GRADIENT, l, p), grad);
+            grad = wg_add(state_of(g, WGI_OWNER_GRADIENT, l, p), grad);
             level = l + 1;
         }
     if (!(kind & WGI_STEP_UPDATES))
-        wg_assign(state_of(g, WGI_STATES_OF_GRADIENT, level, p), grad);
+        wg_assign(state_of(g, WGI_OWNER_GRADIENT, level, p), grad);
     return grad;
 }
 

@@ -2,7 +2,6 @@
 #ifndef WG_TRAIN_STEP_H
 #define WG_TRAIN_STEP_H
 
-#include "graph/names.h"
 #include "train/groups.h"
 #include "wengert/train/checkpoint.h"
 
@@ -58,16 +57,5 @@ typedef struct wgi_step_graph {
  * update in which those groups rest.  Errors are in its status. */
 void wgi_step_build(wgi_step_graph *out, const wg_trainer_options *o, const wg_field *fields,
                     size_t n_fields, const wg_shape *shapes, int kind, wgi_group_set resting);
-
-#define WGI_STATES_OF_AVERAGE "average/"
-#define WGI_STATES_OF_OPTIMIZER "optimizer/"
-#define WGI_STEP_OF_OPTIMIZER "optimizer/step" /* Adam's number of steps */
-#define WGI_STATES_OF_GRADIENT "gradient/"
-
-/* PREFIX, one of these, then PART, which may be "" or end in a slash, then the name of a parameter;
- * there is room for any. */
-enum { WGI_STATE_NAME = WGI_FULL_NAME_BYTES + 64 };
-void wgi_state_name(char name[WGI_STATE_NAME], const char *prefix, const char *part,
-                    const char *parameter);
 
 #endif

@@ -4,6 +4,7 @@
 #include "files/read.h"
 #include "graph/error.h"
 #include "graph/threads.h"
+#include "train/owner.h"
 #include "train/trainer.h"
 #include "wengert/backends/isa.h"
 
@@ -63,17 +64,11 @@ static void add_program(facts *f)
     add_hash(f, "program", hash);
 }
 
-static bool waits(const wg_tensor *x)
-{
-    return strncmp(x->name, WGI_STATES_OF_GRADIENT, strlen(WGI_STATES_OF_GRADIENT)) == 0;
-}
-
 /* Whether all ranks have the tensor, and with the same numbers after an update. */
 static bool is_common(const wg_trainer *t, const wg_tensor *x)
 {
-    bool moment = strncmp(x->name, WGI_STATES_OF_OPTIMIZER, strlen(WGI_STATES_OF_OPTIMIZER)) == 0 &&
-                  strcmp(x->name, WGI_STEP_OF_OPTIMIZER) != 0;
-    return !waits(x) && !(moment && t->options.shard_optimizer);
+    return wgi_owner_of(x->name) != WGI_OWNER_GRADIENT &&
+           !(wgi_is_moment(x->name) && t->options.shard_optimizer);
 }
 
 static int by_name(const void *a, const void *b)

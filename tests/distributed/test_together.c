@@ -4,6 +4,7 @@
 #include "tests/distributed/local.h"
 #include "tests/folder.h"
 #include "tests/train/classifier_model.h"
+#include "train/owner.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -80,18 +81,12 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(const wg_tensor *const *)a)->name, (*(const wg_tensor *const *)b)->name);
 }
 
-static bool is_moment(const wg_tensor *x)
-{
-    return strncmp(x->name, WGI_STATES_OF_OPTIMIZER, strlen(WGI_STATES_OF_OPTIMIZER)) == 0 &&
-           strcmp(x->name, WGI_STEP_OF_OPTIMIZER) != 0;
-}
-
 static size_t moments_of(const wg_store *s)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < wg_store_count(s); i++) {
         const wg_tensor *x = wg_store_at(s, i);
-        if (is_moment(x))
+        if (wgi_is_moment(x->name))
             bytes += (size_t)wg_shape_count(&x->shape) * wg_dtype_size(x->dtype);
     }
     return bytes;
@@ -103,8 +98,8 @@ static size_t bits_of(const wg_store *s, bool shards, unsigned char bits[MOST])
     const wg_tensor *list[64];
     size_t n = 0, used = 0;
     for (size_t i = 0; i < wg_store_count(s); i++)
-        if (strncmp(wg_store_at(s, i)->name, WGI_STATES_OF_GRADIENT, 9) != 0 &&
-            !(shards && is_moment(wg_store_at(s, i))))
+        if (wgi_owner_of(wg_store_at(s, i)->name) != WGI_OWNER_GRADIENT &&
+            !(shards && wgi_is_moment(wg_store_at(s, i)->name)))
             list[n++] = wg_store_at(s, i);
     qsort(list, n, sizeof *list, by_name);
     for (size_t i = 0; i < n; i++) {

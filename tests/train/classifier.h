@@ -7,6 +7,7 @@
 #include "tests/folder.h"
 #include "tests/train/classifier_model.h"
 #include "tests/unsynced.h"
+#include "train/owner.h"
 #include "train/trainer.h"
 #include "wengert/files/safetensors.h"
 
@@ -72,7 +73,7 @@ static inline int64_t same_store(const wg_store *a, const wg_store *b, bool bits
     for (size_t i = 0; (t = wg_store_at(a, i)); i++) {
         const wg_tensor *u = wg_store_find(b, t->name);
         int64_t n = wg_shape_count(&t->shape);
-        if (strncmp(t->name, WGI_STATES_OF_GRADIENT, 9) == 0 || t->dtype == WG_I64)
+        if (wgi_owner_of(t->name) == WGI_OWNER_GRADIENT || t->dtype == WG_I64)
             continue;
         check_that(u != NULL, "%s is missing", t->name);
         if (bits)

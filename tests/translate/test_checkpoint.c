@@ -130,7 +130,7 @@ static void check_published(void)
         const char *name;
     } files[] = {{WG_FILE_MODEL, 0, 2, "b/weight"},
                  {WG_FILE_AVERAGE, 2, 2, "b/weight"},
-                 {WG_FILE_OPTIMIZER, 4, 1, WGI_STATES_OF_OPTIMIZER "m/a/weight"}};
+                 {WG_FILE_OPTIMIZER, 4, 1, "optimizer/m/a/weight"}};
     for (int i = 0; i < 3; i++) {
         wg_safetensors *f;
         char *path = wg_folder_path(folder, "%s", files[i].file);

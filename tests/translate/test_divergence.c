@@ -2,7 +2,7 @@
  * refused, so that the last checkpoint is good, and the message names who is to blame. */
 #include "tests/training.h"
 #include "graph/element.h"
-#include "train/step.h"
+#include "train/owner.h"
 #include "translate/trainer.h"
 
 static const char *const optimizers[] = {
@@ -20,7 +20,7 @@ static void check_store(const wg_store *store)
     const wg_tensor *t;
     size_t compared = 0;
     for (size_t i = 0; (t = wg_store_at(store, i)); i++) {
-        if (strncmp(t->name, WGI_STATES_OF_GRADIENT, strlen(WGI_STATES_OF_GRADIENT)) == 0)
+        if (wgi_owner_of(t->name) == WGI_OWNER_GRADIENT)
             continue;
         for (int64_t k = 0; k < wg_shape_count(&t->shape); k++, compared++)
             check_that(isfinite(wgi_get_element(t->data, t->dtype, k)), "%s has %g", t->name,

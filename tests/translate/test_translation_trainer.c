@@ -7,6 +7,7 @@
 #include "tests/stopper.h"
 #include "tests/training.h"
 #include "tests/unsynced.h"
+#include "train/owner.h"
 #include "translate/step.h"
 #include "translate/trainer.h"
 
@@ -200,8 +201,7 @@ static double distance(const wg_store *a, const wg_store *b)
     const wg_tensor *t;
     for (size_t i = 0; (t = wg_store_at(a, i)); i++) {
         const wg_tensor *u = wg_store_find(b, t->name);
-        if (strncmp(t->name, WGI_STATES_OF_GRADIENT, strlen(WGI_STATES_OF_GRADIENT)) == 0 ||
-            t->dtype != WG_F64)
+        if (wgi_owner_of(t->name) == WGI_OWNER_GRADIENT || t->dtype != WG_F64)
             continue;
         assert_non_null(u);
         for (int64_t k = 0; k < wg_shape_count(&t->shape); k++, compared++) {
