@@ -257,6 +257,26 @@ function put_tables(    line, op) {
     }
 }
 
+# A row for each header: its builders and functions, each a link.
+function put_index(    i, row) {
+    print "| header | builders and functions |\n|---|---|"
+    for (i = 1; i <= items; i++) {
+        if (kinds[i] == "header") {
+            if (row != "")
+                print row " |"
+            row = is_empty(i) ? "" : "| [" names[i] "](#" anchor(names[i]) ") |"
+        } else if (kinds[i] == "function" && shows(i))
+            row = row " [" names[i] "](#" names[i] ")"
+    }
+    print row " |\n"
+}
+
+# As Markdown's readers make it of a heading.
+function anchor(heading) {
+    gsub(/[^a-z0-9_-]/, "", heading)
+    return heading
+}
+
 END {
     read_facts()
     mark_used()
@@ -278,6 +298,7 @@ END {
     print "## Tables"
     put_tables()
     print "\n## Builders\n"
+    put_index()
     for (i = 1; i <= items; i++) {
         if (kinds[i] == "header")
             skip = is_empty(i)
