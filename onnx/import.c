@@ -129,6 +129,20 @@ static bool add_initializers(ox_import *m, const ox_graph_proto *g)
     return true;
 }
 
+/* That a float initializer has each name that does not end in '*': a misspelt one would be trained,
+ * or not, without a word. */
+static bool check_names(ox_import *m, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(names[i]);
+        const ox_item *item = wgi_ox_names_get(&m->scope->names, names[i]);
+        bool any = length && names[i][length - 1] == '*';
+        if (!any && !(item && item->is_initializer && wg_dtype_is_float(item->tensor->dtype)))
+            return wgi_ox_stop(m, WG_EINVAL, "no initializer of floats is called '%s'", names[i]);
+    }
+    return true;
+}
+
 static bool add_inputs(ox_import *m, const ox_graph_proto *g)
 {
     for (size_t i = 0; i < g->n_input; i++) {
@@ -522,7 +536,9 @@ static wg_graph *build(ox_import *m)
     wg_origin origin = wg_graph_origin(m->graph);
     origin.at = line_of(m, 0); /* of inputs and initializers */
     wg_graph_set_origin(m->graph, origin);
-    bool done = wgi_ox_check_dims(m) && add_initializers(m, g) && add_inputs(m, g) &&
+    bool done = wgi_ox_check_dims(m) && add_initializers(m, g) &&
+                check_names(m, m->options.frozen, m->options.n_frozen) &&
+                check_names(m, m->options.scalars, m->options.n_scalars) && add_inputs(m, g) &&
                 build_nodes(m, g->node, g->n_node) && add_outputs(m, g);
     if (done)
         wgi_ox_check_declared(m);

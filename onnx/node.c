@@ -81,12 +81,12 @@ void *wgi_ox_alloc(ox_node *n, size_t size)
 
 /* ---- values of items ------------------------------------------------------------------------- */
 
-static bool is_frozen(const wg_onnx_import_options *o, const char *name)
+static bool is_among(const char *const *patterns, size_t n, const char *name)
 {
-    for (size_t i = 0; i < o->n_frozen; i++) {
-        size_t length = strlen(o->frozen[i]);
-        bool any = length && o->frozen[i][length - 1] == '*';
-        if (any ? strncmp(o->frozen[i], name, length - 1) == 0 : strcmp(o->frozen[i], name) == 0)
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(patterns[i]);
+        bool any = length && patterns[i][length - 1] == '*';
+        if (any ? strncmp(patterns[i], name, length - 1) == 0 : strcmp(patterns[i], name) == 0)
             return true;
     }
     return false;
@@ -94,8 +94,10 @@ static bool is_frozen(const wg_onnx_import_options *o, const char *name)
 
 static bool is_trained(const ox_import *m, const ox_item *item)
 {
+    const wg_onnx_import_options *o = &m->options;
     return item->is_initializer && wg_dtype_is_float(item->tensor->dtype) &&
-           item->tensor->shape.rank > 0 && !is_frozen(&m->options, item->name);
+           (item->tensor->shape.rank > 0 || is_among(o->scalars, o->n_scalars, item->name)) &&
+           !is_among(o->frozen, o->n_frozen, item->name);
 }
 
 /* Leaves are at the top, so that they have their names in the file. */

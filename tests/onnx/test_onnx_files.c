@@ -6,6 +6,7 @@
 #include "wengert/ops/table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,10 +49,58 @@ static void numbers_go_into_a_store(void **state)
     assert_true(t && memcmp(t->data, numbers, sizeof numbers) == 0);
     wg_graph_free(g);
     wg_store_free(store);
-    const char *frozen[] = {"other", "w*"};
-    const wg_onnx_import_options o = {.frozen = frozen, .n_frozen = 2};
-    check_that(import(&g, &o) == WG_OK, "%s", error.text);
+    const char *frozen[] = {"other*", "w*", "misspelt"};
+    check_that(import(&g, &(wg_onnx_import_options){.frozen = frozen, .n_frozen = 2}) == WG_OK,
+               "%s", error.text);
     assert_int_equal(wg_graph_parameters(g, NULL, 0), 0);
+    wg_graph_free(g);
+    const wg_onnx_import_options wrong[] = {{.frozen = frozen, .n_frozen = 3},
+                                            {.scalars = frozen, .n_scalars = 3}};
+    for (size_t i = 0; i < WG_COUNT(wrong); i++) {
+        assert_int_equal(import(&g, &wrong[i]), WG_EINVAL);
+        check_that(strstr(error.text, "no initializer of floats is called 'misspelt'"), "%s",
+                   error.text);
+    }
+}
+
+/* y = exp(temperature) x: d sum y / d temperature = sum y. */
+static void scalars_become_parameters_by_name(void **state)
+{
+    (void)state;
+    static const float temperature[] = {0.5f};
+    const wg_shape scalar = WG_SCALAR, x = WG_SHAPE(6);
+    const char *names[] = {"temperature"};
+    const wg_onnx_import_options o = {.scalars = names, .n_scalars = 1};
+    made m;
+    wg_graph *g;
+    wg_plan *p;
+    made_begin(&m);
+    made_input(&m, "x", x);
+    made_output(&m, "y", x);
+    wgi_ox_tensor(&m.e, "temperature", WG_F32, &scalar, temperature);
+    wgi_ox_node(&m.e, "Exp", names, 1, "scale");
+    wgi_ox_node(&m.e, "Mul", (const char *[]){"x", "scale"}, 2, "y");
+    made_write(&m, path);
+    made_free(&m);
+    check_that(import(&g, NULL) == WG_OK, "%s", error.text);
+    assert_int_equal(wg_graph_parameters(g, NULL, 0), 0);
+    wg_graph_free(g);
+    check_that(import(&g, &o) == WG_OK, "%s", error.text);
+    wg_value *loss = wg_output(wg_sum(wg_graph_output(g, 0), WG_ALL_AXES, WG_DROP), "loss");
+    wg_gradients d = wg_grad_all(loss);
+    assert_int_equal(d.n, 1);
+    wg_output(d.grads[0], "gradient");
+    check_that(wg_plan_create(&p, g, NULL) == WG_OK, "%s", wg_graph_message(g));
+    memcpy(wg_plan_f32(p, wg_graph_find(g, "x")), numbers, sizeof numbers);
+    assert_int_equal(wg_plan_run(p, 0), WG_OK);
+    double sum = 0;
+    for (int i = 0; i < 6; i++)
+        sum += exp(0.5) * (double)numbers[i];
+    check_that(fabs(wg_plan_scalar(p, loss) - sum) <= 1e-5, "%g, not %g", wg_plan_scalar(p, loss),
+               sum);
+    check_that(fabs(wg_plan_scalar(p, d.grads[0]) - sum) <= 1e-5, "%g, not %g",
+               wg_plan_scalar(p, d.grads[0]), sum);
+    wg_plan_free(p);
     wg_graph_free(g);
 }
 
@@ -422,6 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tied_weights_are_one_parameter),
         cmocka_unit_test(numbers_go_into_a_store),
+        cmocka_unit_test(scalars_become_parameters_by_name),
         cmocka_unit_test(running_statistics_are_states),
         cmocka_unit_test(results_that_are_not_read_are_not_made),
         cmocka_unit_test(sizes_and_known_inputs_are_asked_for),

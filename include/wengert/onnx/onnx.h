@@ -57,9 +57,14 @@ typedef struct wg_onnx_import_options {
     size_t n_known;             /**< length of `known` */
     bool train; /**< dropout, and normalisation by the statistics of the batch, as in training */
     /** Names of float initializers that stay constants, which no gradient reaches; a '*' at the
-     *  end stands for any rest. */
+     *  end stands for any rest, and only a name without one must be in the file. */
     const char *const *frozen;
     size_t n_frozen; /**< length of `frozen` */
+    /** Names, in the same form, of float initializers without axes that become parameters too, such
+     *  as a temperature or the gain of a branch.  A file does not say which of its scalars were
+     *  trained and which are factors of a formula. */
+    const char *const *scalars;
+    size_t n_scalars; /**< length of `scalars` */
     /** Activations, norms and attention that the file spells out in simple ops stay as they are.
      *  Otherwise each becomes one op, with kernels and a gradient of its own. */
     bool spelled_out;
@@ -68,15 +73,15 @@ typedef struct wg_onnx_import_options {
     wg_store *store;
 } wg_onnx_import_options;
 
-/** Makes a graph of a file.  Initializers of floats with at least one axis become parameters under
- *  their names, one for all its readers; the running statistics of a BatchNormalization become
- *  states; all others, and what is used as a number while the file is read, constants.  An input
- *  that no output needs is left out.  `options` may be NULL.  The caller frees *out; on failure it
- *  is NULL.  error->warning: the first size that contradicts what the file declares.
- *  WG_EUNSUPPORTED: the message lists all that the file needs and that is missing; or numbers are
- *  needed that depend on an input (options->known).  WG_EINVAL: a dimension has no size, a size is
- *  given to what is none or is fixed, or NULL; WG_EDATA: the file is malformed; WG_EIO;
- *  WG_ENOMEM. */
+/** Makes a graph of a file. Initializers of floats with at least one axis, and options->scalars,
+ *  become parameters under their names, one for all its readers; the running statistics of a
+ *  BatchNormalization become states; all others, and what is used as a number while the file is
+ *  read, constants. An input that no output needs is left out. `options` may be NULL. The caller
+ *  frees *out; on failure it is NULL. error->warning: the first size that contradicts what the
+ *  file declares. WG_EUNSUPPORTED: the message lists all that the file needs and that is missing;
+ *  or numbers are needed that depend on an input (options->known). WG_EINVAL: a dimension has no
+ *  size, a size is given to what is none or is fixed, no float initializer has a given name, or
+ *  NULL; WG_EDATA: the file is malformed; WG_EIO; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_onnx_import(wg_graph **out, const char *path,
                                             const wg_onnx_import_options *options, wg_error *error);
 
