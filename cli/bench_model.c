@@ -3,6 +3,7 @@
 #include "cli/measure.h"
 #include "cli/source.h"
 #include "cli/values.h"
+#include "graph/amount.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +163,7 @@ static int print_nodes(const wg_plan *p, const char *name, int shown)
 {
     size_t n;
     double all;
-    char time[32], text[700], what[200];
+    char time[WGI_AMOUNT_TEXT], text[700], what[200];
     wg_plan_step *steps = sorted_steps(p, &n, &all);
     if (!steps)
         return EXIT_RUN;
@@ -174,7 +175,7 @@ static int print_nodes(const wg_plan *p, const char *name, int shown)
                  : s->node->phase == WG_UPDATE ? "update"
                                                : "forward");
         printf("%-24.24s %9s %5.1f %%  %s\n", s->kernel,
-               time_text(s->seconds / (double)(s->runs ? s->runs : 1), time, sizeof time),
+               wgi_seconds_text(s->seconds / (double)(s->runs ? s->runs : 1), time),
                100 * s->seconds / all, wg_node_message(s->node, what, text, sizeof text));
     }
     free(steps);
@@ -214,16 +215,16 @@ static const char *kind_of(const request *r)
 static int print(const result *seen, const request *r)
 {
     int code = EXIT_OK;
-    char a[32], b[32], c[32], d[32];
+    char a[WGI_AMOUNT_TEXT], b[WGI_AMOUNT_TEXT], c[WGI_AMOUNT_TEXT], d[WGI_AMOUNT_TEXT];
     printf("%s: %s\n%-20s %9s %9s %9s %9s %9s %7s %12s\n", r->name, kind_of(r), "backends",
            "median", "min", "max", "GFLOP/s", "plan", "steps", "buffer");
     for (size_t i = 0; i < r->backends.n_sets; i++) {
         const bench_times *t = &seen[i].times;
         wg_plan_stats stats = wg_plan_statistics(seen[i].plan);
         printf("%-20s %9s %9s %9s %9.2f %9s %7zu %8.2f MiB\n", r->backends.set[i].name,
-               time_text(t->median, a, sizeof a), time_text(t->min, b, sizeof b),
-               time_text(t->max, c, sizeof c), 1e-9 * stats.flops / t->median,
-               time_text(seen[i].plan_seconds, d, sizeof d), stats.nodes,
+               wgi_seconds_text(t->median, a), wgi_seconds_text(t->min, b),
+               wgi_seconds_text(t->max, c), 1e-9 * stats.flops / t->median,
+               wgi_seconds_text(seen[i].plan_seconds, d), stats.nodes,
                (double)stats.buffer_bytes / 0x1p20);
     }
     wg_plan_stats first = wg_plan_statistics(seen[0].plan);

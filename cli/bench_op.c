@@ -2,6 +2,7 @@
 #include "cli/measure.h"
 #include "cli/trials.h"
 #include "cli/values.h"
+#include "graph/amount.h"
 #include "graph/element.h"
 #include "graph/matrices.h"
 #include "wengert/ops/table.h"
@@ -235,12 +236,12 @@ static void print_share(double share)
 
 static void print_setting(const setting *s, const request *r, const bench_limits *l)
 {
-    char median[32], min[32], max[32], kernels[120];
+    char median[WGI_AMOUNT_TEXT], min[WGI_AMOUNT_TEXT], max[WGI_AMOUNT_TEXT], kernels[120];
     for (size_t i = 0; i < r->backends.n_sets; i++) {
         const bench_times *t = &s->times[i];
         printf("    %-14s %9s %9s %9s %9.1f", r->backends.set[i].name,
-               time_text(t->median, median, sizeof median), time_text(t->min, min, sizeof min),
-               time_text(t->max, max, sizeof max), 1e-9 * s->flops / t->median);
+               wgi_seconds_text(t->median, median), wgi_seconds_text(t->min, min),
+               wgi_seconds_text(t->max, max), 1e-9 * s->flops / t->median);
         if (!r->no_limits)
             print_share(s->flops / t->median / bench_matmul_rate(l));
         printf(" %8.2f", 1e-9 * s->bytes / t->median);
@@ -253,8 +254,9 @@ static void print_setting(const setting *s, const request *r, const bench_limits
 
 static void print_head(const trial *t, const setting *s, bool grad, const request *r)
 {
-    printf("\n%s%s %s: %.3g GFLOP, %.3g MB\n", t->op->name, grad ? " gradient," : "", t->label,
-           1e-9 * s->flops, 1e-6 * s->bytes);
+    char flops[WGI_AMOUNT_TEXT], bytes[WGI_AMOUNT_TEXT];
+    printf("\n%s%s %s: %s, %s\n", t->op->name, grad ? " gradient," : "", t->label,
+           wgi_amount_text(s->flops, "FLOP", flops), wgi_amount_text(s->bytes, "B", bytes));
     printf("    %-14s %9s %9s %9s %9s%s %8s%s  kernel\n", "backend", "median", "min", "max",
            "GFLOP/s", r->no_limits ? "" : " share ", "GB/s", r->no_limits ? "" : " share ");
 }

@@ -2,6 +2,7 @@
 #include "measure/train_step.h"
 #include "cli/measure.h"
 #include "cli/values.h"
+#include "graph/amount.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -261,7 +262,7 @@ static void print_model(const request *r, const bench_step *s)
 {
     const wg_transformer_config *c = &r->settings.net;
     const bench_batch *b = &r->batch;
-    char text[32];
+    char text[WGI_AMOUNT_TEXT], count[WGI_AMOUNT_TEXT], flops[WGI_AMOUNT_TEXT];
     printf(
         "transformer: %lld + %lld layers, d_model %lld, d_ff %lld, %lld heads, vocabulary %lld, "
         "dropout %g, label smoothing %g; batch %lld x %lld + %lld, gradient clipped at %g, Adam\n",
@@ -269,10 +270,9 @@ static void print_model(const request *r, const bench_step *s)
         (long long)c->d_ff, (long long)c->heads, (long long)c->target_vocabulary, c->dropout,
         c->label_smoothing, (long long)b->rows, (long long)b->source_length,
         (long long)b->target_length, r->settings.clip_norm);
-    printf("%.4g million parameters; %.4g GFLOP of matrix products per step; graph and gradient "
-           "built in %s\n",
-           1e-6 * parameter_count(s->graph), 1e-9 * flops_of(r),
-           time_text(s->build_seconds, text, sizeof text));
+    printf("%s; %s of matrix products per step; graph and gradient built in %s\n",
+           wgi_amount_text(parameter_count(s->graph), " parameters", count),
+           wgi_amount_text(flops_of(r), "FLOP", flops), wgi_seconds_text(s->build_seconds, text));
     printf("counted: 2 x 3 (forward, two gradients) x the terms of the attention projections, "
            "scores and averages (causal:\nt + 1 keys for position t), of the feed-forward "
            "layers and of the logits; nothing else\n");
@@ -280,15 +280,15 @@ static void print_model(const request *r, const bench_step *s)
 
 static void print_steps(const request *r, const result *seen, const bench_limits *l)
 {
-    char a[32], b[32], c[32];
+    char a[WGI_AMOUNT_TEXT], b[WGI_AMOUNT_TEXT], c[WGI_AMOUNT_TEXT];
     printf("\n%-16s %9s %9s %9s %15s %9s%s\n", "training step", "median", "min", "max",
            "target tokens/s", "GFLOP/s", r->no_limits ? "" : "  of matmul");
     for (size_t i = 0; i < r->backends.n_sets; i++) {
         const bench_times *t = &seen[i].times;
         double rate = flops_of(r) / t->median;
         printf("%-16s %9s %9s %9s %15.0f %9.1f", r->backends.set[i].name,
-               time_text(t->median, a, sizeof a), time_text(t->min, b, sizeof b),
-               time_text(t->max, c, sizeof c), target_tokens(r) / t->median, 1e-9 * rate);
+               wgi_seconds_text(t->median, a), wgi_seconds_text(t->min, b),
+               wgi_seconds_text(t->max, c), target_tokens(r) / t->median, 1e-9 * rate);
         if (!r->no_limits)
             printf("  %7.0f %%", 100 * rate / bench_matmul_rate(l));
         putchar('\n');
@@ -297,13 +297,13 @@ static void print_steps(const request *r, const result *seen, const bench_limits
 
 static void print_plans(const request *r, const result *seen)
 {
-    char a[32], b[32];
+    char a[WGI_AMOUNT_TEXT], b[WGI_AMOUNT_TEXT];
     printf("\n%-16s %9s %13s %7s %15s %15s %12s\n", "plan", "cold", "second shape", "steps",
            "buffer, fused", "buffer, unfused", "parameters+");
     for (size_t i = 0; i < r->backends.n_sets; i++)
         printf("%-16s %9s %13s %7zu %11.1f MiB %11.1f MiB %8.1f MiB\n", r->backends.set[i].name,
-               time_text(seen[i].step.plan_seconds, a, sizeof a),
-               time_text(seen[i].second_seconds, b, sizeof b), seen[i].stats.nodes,
+               wgi_seconds_text(seen[i].step.plan_seconds, a),
+               wgi_seconds_text(seen[i].second_seconds, b), seen[i].stats.nodes,
                (double)seen[i].stats.buffer_bytes / 0x1p20, (double)seen[i].unfused_bytes / 0x1p20,
                (double)seen[i].stats.leaf_bytes / 0x1p20);
     for (size_t i = 0; i < r->backends.n_sets; i++)

@@ -63,19 +63,6 @@ void json_limits(wgi_json *j, const bench_limits *l)
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-const char *time_text(double seconds, char *text, size_t size)
-{
-    static const struct {
-        double from, factor;
-        const char *unit;
-    } units[] = {{1, 1, "s"}, {1e-3, 1e3, "ms"}, {1e-6, 1e6, "us"}, {0, 1e9, "ns"}};
-    int i = 0;
-    while (seconds < units[i].from)
-        i++;
-    snprintf(text, size, "%.3g %s", seconds * units[i].factor, units[i].unit);
-    return text;
-}
-
 void json_times(wgi_json *j, const char *key, const bench_times *t)
 {
     wgi_json_begin(j, key, '{');

@@ -11,9 +11,6 @@ int measure_limits(bench_limits *limits, int threads);
 void print_limits(const bench_limits *limits);
 void json_limits(wgi_json *j, const bench_limits *limits); /* as the JSON member "limits" */
 
-/* writes "12.3 us" into text and returns it */
-const char *time_text(double seconds, char *text, size_t size);
-
 void json_times(wgi_json *j, const char *key, const bench_times *times);
 
 /* The exit code of timing plans that ended with `status`.  Unless that is WG_OK it complains, with

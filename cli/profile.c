@@ -1,5 +1,6 @@
 /* The time of a plan by op and kernel. */
 #include "cli/measure.h"
+#include "graph/amount.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ int print_profile(const wg_plan *p, const char *name)
 {
     size_t n;
     double all;
-    char time[32];
+    char time[WGI_AMOUNT_TEXT];
     row *rows = collect(p, &n, &all);
     if (!rows)
         return EXIT_RUN;
@@ -64,7 +65,7 @@ int print_profile(const wg_plan *p, const char *name)
     for (size_t i = 0; i < n && all > 0; i++) {
         const row *r = &rows[i];
         printf("%-24.24s %6zu %9s %4.1f %% %9.1f %8.2f  %s %s\n", r->op, r->steps,
-               time_text(r->seconds, time, sizeof time), 100 * r->seconds / all,
+               wgi_seconds_text(r->seconds, time), 100 * r->seconds / all,
                1e-9 * r->flops / r->seconds, 1e-9 * r->bytes / r->seconds, r->backend, r->kernel);
     }
     free(rows);

@@ -1,5 +1,6 @@
 /* What a plan says of itself. */
 #include "backends/plan/occupancy.h"
+#include "graph/amount.h"
 #include "graph/error.h"
 
 #include <stdlib.h>
@@ -131,14 +132,15 @@ wg_status wg_plan_print(const wg_plan *p, FILE *file)
     for (size_t i = 0; i < p->program.n_work; i++)
         print_step(p, i, file);
     wg_plan_stats s = wg_plan_statistics(p);
+    char flops[WGI_AMOUNT_TEXT], bytes[WGI_AMOUNT_TEXT];
     fprintf(file,
-            "%zu steps, %.4g MFLOP, %.4g MB moved\n"
+            "%zu steps, %s, %s moved\n"
             "buffer %zu bytes (values alone %zu, lower bound %zu), leaves %zu bytes\n",
-            s.nodes, 1e-6 * s.flops, 1e-6 * s.bytes, s.buffer_bytes, s.value_bytes, s.live_bytes,
-            s.leaf_bytes);
+            s.nodes, wgi_amount_text(s.flops, "FLOP", flops), wgi_amount_text(s.bytes, "B", bytes),
+            s.buffer_bytes, s.value_bytes, s.live_bytes, s.leaf_bytes);
     if (s.again_nodes)
-        fprintf(file, "%zu steps compute %zu bytes again, by %.4g MFLOP\n", s.again_nodes,
-                s.again_bytes, 1e-6 * s.again_flops);
+        fprintf(file, "%zu steps compute %zu bytes again, by %s\n", s.again_nodes, s.again_bytes,
+                wgi_amount_text(s.again_flops, "FLOP", flops));
     wg_status status = print_peak(p, file);
     return ferror(file) ? WG_EIO : status;
 }

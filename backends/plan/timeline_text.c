@@ -1,5 +1,6 @@
 /* The timeline of a plan as a table. */
 #include "backends/plan/plan.h"
+#include "graph/amount.h"
 #include "graph/error.h"
 #include "wengert/backends/timeline.h"
 
@@ -63,8 +64,9 @@ static void print_again(const wg_timeline *t, const wg_plan_stats *s, FILE *file
     size_t shown = 0, rest = 0;
     if (!s->again_nodes)
         return;
-    fprintf(file, "\ncomputed again, by scope: %.2f MiB, %zu steps, %.4g MFLOP\n",
-            mib(s->again_bytes), s->again_nodes, 1e-6 * s->again_flops);
+    char flops[WGI_AMOUNT_TEXT];
+    fprintf(file, "\ncomputed again, by scope: %.2f MiB, %zu steps, %s\n", mib(s->again_bytes),
+            s->again_nodes, wgi_amount_text(s->again_flops, "FLOP", flops));
     for (size_t i = 0; i < wg_timeline_group_count(t); i++) {
         wg_timeline_group g = wg_timeline_group_at(t, i);
         if (g.again && shown++ < SHOWN)

@@ -18,7 +18,8 @@ static void put_title(FILE *f, const wg_picture *p)
             t.flops += more.flops;
         }
     fprintf(f, "%zu ops, ", t.ops);
-    wgi_pic_put_amount(f, t.parameters, " parameters, ");
+    wgi_pic_put_amount(f, t.parameters, " parameters");
+    fputs(", ", f);
     wgi_pic_put_amount(f, t.flops, "FLOP");
     fprintf(f, "; %s unless said otherwise", wg_dtype_name(wgi_pic_default_dtype(p)));
     fputs(WGI_END "</TD></TR>", f);

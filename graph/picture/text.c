@@ -2,6 +2,7 @@
  * Graphviz's HTML-like labels: the one thing to escape is what XML reserves, and a label that is
  * not valid UTF-8 would be refused, so other bytes become U+FFFD. */
 #include "graph/picture/internal.h"
+#include "graph/amount.h"
 #include "graph/utf8.h"
 
 #include <string.h>
@@ -52,28 +53,26 @@ static void put_id(FILE *f, const char *text)
             fprintf(f, "~%02x", *s); /* not %, which libcgraph keeps for itself */
 }
 
-/* 12.3 k, 4.5 M */
+/* In one line: a number and its unit stay together. */
+static void put_together(FILE *f, const char *text)
+{
+    for (; *text; text++)
+        if (*text == ' ')
+            fputs("&#160;", f);
+        else
+            fputc(*text, f);
+}
+
 void wgi_pic_put_amount(FILE *f, double x, const char *unit)
 {
-    static const char *const prefix[] = {"", "k", "M", "G", "T", "P"};
-    int i = 0;
-    while (x >= 999.5 && i < 5) {
-        x /= 1000;
-        i++;
-    }
-    fprintf(f, i ? "%.3g&#160;%s%s%s" : "%.0f%s%s%s", x, prefix[i],
-            *unit == 'F' && !i ? "&#160;" : "", unit);
+    char text[WGI_AMOUNT_TEXT];
+    put_together(f, wgi_amount_text(x, unit, text));
 }
 
 void wgi_pic_put_bytes(FILE *f, double x)
 {
-    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int i = 0;
-    while (x >= 1023.5 && i < 4) {
-        x /= 1024;
-        i++;
-    }
-    fprintf(f, i ? "%.3g&#160;%s" : "%.0f&#160;%s", x, unit[i]);
+    char text[WGI_AMOUNT_TEXT];
+    put_together(f, wgi_bytes_text(x, text));
 }
 
 wg_dtype wgi_pic_default_dtype(const wg_picture *p)

@@ -1,5 +1,6 @@
 /* Tooltips: everything that is known of a box or an edge. */
 #include "graph/picture/internal.h"
+#include "graph/amount.h"
 
 static void put_node_tooltip(FILE *f, const wg_picture *p, const wg_node *n)
 {
@@ -28,7 +29,7 @@ static void put_node_tooltip(FILE *f, const wg_picture *p, const wg_node *n)
         wgi_pic_put_plain(f, note.kernel ? note.kernel : "");
     }
     if (note.seconds > 0)
-        fprintf(f, "\\n%.3g ms", 1e3 * note.seconds);
+        fprintf(f, "\\n%s", wgi_seconds_text(note.seconds, text));
     if (note.text) {
         fputs("\\n", f);
         wgi_pic_put_plain(f, note.text);

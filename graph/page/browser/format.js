@@ -3,13 +3,16 @@
 
 const SVG = document.getElementById("view").namespaceURI;
 
+/* Not as 1.00e+3, which toPrecision makes of 1000. */
+const digitsText = (x, digits) => x < 999.5 ? x.toPrecision(digits) : x.toFixed(0);
+
 function withPrefix(x, base, units, unit) {
     let i = 0;
     while (x >= 0.9995 * base && i < units.length - 1) {
         x /= base;
         i++;
     }
-    const digits = i === 0 && Number.isInteger(x) ? String(x) : x.toPrecision(x >= 100 ? 3 : 2 + (x >= 10));
+    const digits = i === 0 && Number.isInteger(x) ? String(x) : digitsText(x, x >= 10 ? 3 : 2);
     return digits + " " + units[i] + unit;
 }
 
@@ -17,8 +20,8 @@ const bytesText = (x) => withPrefix(x, 1024, ["", "Ki", "Mi", "Gi", "Ti"], "B");
 const amountText = (x, unit = "") => withPrefix(x, 1000, ["", "k", "M", "G", "T", "P"], unit).trim();
 
 function timeText(seconds) {
-    const [x, unit] = seconds >= 1 ? [seconds, "s"] : seconds >= 1e-3 ? [1e3 * seconds, "ms"] : [1e6 * seconds, "µs"];
-    return x.toPrecision(3) + " " + unit;
+    const [factor, unit] = seconds >= 0.9995 ? [1, "s"] : seconds >= 0.9995e-3 ? [1e3, "ms"] : [1e6, "µs"];
+    return digitsText(factor * seconds, 3) + " " + unit;
 }
 
 function shareText(share) {
