@@ -159,7 +159,7 @@ static void ops_of_programs_have_a_family(void **state)
         wg_family family;
         const char *legend, *colour;
     } cases[] = {
-        {WG_FAMILY_MOVEMENT, "movement", "#edeff2"}, {WG_FAMILY_OPTIMIZER, "optimiser", "#ead9cd"},
+        {WG_FAMILY_MOVEMENT, "movement", "#edeff2"}, {WG_FAMILY_OPTIMIZER, "optimizer", "#ead9cd"},
         {WG_FAMILY_ORDER, "other op", "#f0ece6"}, /* has no colour of its own */
         {WG_FAMILY_OTHER, "other op", "#f0ece6"},    {(wg_family)1000, "other op", "#f0ece6"},
     };
