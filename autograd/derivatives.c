@@ -46,6 +46,13 @@ static wg_status refuse(const wg_graph *g)
     return g && wg_graph_status(g) != WG_OK ? wg_graph_status(g) : WG_EINVAL;
 }
 
+/* An array that should have elements. */
+static wg_status refuse_array(const char *at, const char *who, wg_graph *g, const char *array)
+{
+    wg_graph_fail(g, WG_EINVAL, at, who, "the array %s is NULL or empty", array);
+    return WG_EINVAL;
+}
+
 static bool no_memory(wg_graph *g, const void *array, const char *who)
 {
     if (!array)
@@ -127,10 +134,10 @@ wg_status(wg_jvp)(const char *at, wg_value *const *y, size_t n_y, wg_value *cons
 {
     for (size_t j = 0; j < n_y && dy; j++)
         dy[j] = NULL;
-    if (!n_y || !y || !dy || (n_x && !x))
-        return WG_EINVAL;
     entry before;
-    wg_graph *g = graph_of(y, n_y, x, n_x);
+    wg_graph *g = graph_of(y, y ? n_y : 0, x, x ? n_x : 0);
+    if (!n_y || !y || !dy || (n_x && !x))
+        return refuse_array(at, "wg_jvp", g, !n_y || !y ? "y" : !dy ? "dy" : "x");
     if (!begin(at, "wg_jvp", g, &before))
         return refuse(g);
     if (need_floats(g, "wg_jvp", "y", y, n_y) && need_floats(g, "wg_jvp", "x", x, n_x))
@@ -256,9 +263,9 @@ wg_status(wg_jacobian)(const char *at, wg_value *y, wg_value *const *x, size_t n
     entry before;
     for (size_t i = 0; i < n_x && J; i++)
         J[i] = NULL;
+    wg_graph *g = graph_of(&y, 1, x, x ? n_x : 0);
     if (n_x && (!x || !J))
-        return WG_EINVAL;
-    wg_graph *g = graph_of(&y, 1, x, n_x);
+        return refuse_array(at, "wg_jacobian", g, x ? "J" : "x");
     if (!begin(at, "wg_jacobian", g, &before))
         return refuse(g);
     wg_jacobian_options o = options ? *options : (wg_jacobian_options){0};
@@ -285,9 +292,9 @@ wg_status(wg_hvp)(const char *at, wg_value *L, wg_value *const *x, wg_value *con
     entry before;
     for (size_t i = 0; i < n_x && hv; i++)
         hv[i] = NULL;
+    wg_graph *g = graph_of(&L, 1, x, x ? n_x : 0);
     if (n_x && (!x || !hv))
-        return WG_EINVAL;
-    wg_graph *g = graph_of(&L, 1, x, n_x);
+        return refuse_array(at, "wg_hvp", g, x ? "hv" : "x");
     if (!begin(at, "wg_hvp", g, &before))
         return refuse(g);
     if (need_scalar(g, "wg_hvp", L) && need_floats(g, "wg_hvp", "x", x, n_x) &&
@@ -314,9 +321,9 @@ wg_status(wg_hessian)(const char *at, wg_value *L, wg_value *const *x, size_t n_
     entry before;
     for (size_t i = 0; i < n_x * n_x && H; i++)
         H[i] = NULL;
+    wg_graph *g = graph_of(&L, 1, x, x ? n_x : 0);
     if (n_x && (!x || !H))
-        return WG_EINVAL;
-    wg_graph *g = graph_of(&L, 1, x, n_x);
+        return refuse_array(at, "wg_hessian", g, x ? "H" : "x");
     if (!begin(at, "wg_hessian", g, &before))
         return refuse(g);
     wg_jacobian_options o = options ? *options : (wg_jacobian_options){0};
@@ -380,10 +387,10 @@ wg_status(wg_per_sample_grad)(const char *at, wg_value *L, wg_value *const *x, w
     entry before;
     for (size_t j = 0; j < n_w && dw; j++)
         dw[j] = NULL;
-    if (!n_x || !x || !xb || (n_w && (!w || !dw)))
-        return WG_EINVAL;
     static const char who[] = "wg_per_sample_grad";
-    wg_graph *g = graph_of(&L, 1, x, n_x);
+    wg_graph *g = graph_of(&L, 1, x, x ? n_x : 0);
+    if (!n_x || !x || !xb || (n_w && (!w || !dw)))
+        return refuse_array(at, who, g, !x || !n_x ? "x" : !xb ? "xb" : !w ? "w" : "dw");
     if (!begin(at, who, g, &before))
         return refuse(g);
     wg_value **one = calloc(n_w + 1, sizeof *one);

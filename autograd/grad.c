@@ -250,9 +250,14 @@ static size_t without_null(wg_value *const *wrt, size_t n_wrt)
 wg_status(wg_vjp)(const char *at, wg_value *const *y, wg_value *const *dy, size_t n_y,
                   wg_value *const *wrt, size_t n_wrt, const wg_vjp_options *options, wg_value **dx)
 {
-    if ((n_y && !y) || (n_wrt && (!wrt || !dx)))
+    const char *missing = n_y && !y ? "y" : n_wrt && !wrt ? "x" : n_wrt && !dx ? "dx" : NULL;
+    wg_graph *g = graph_of_any(y, y ? n_y : 0, wrt, wrt ? n_wrt : 0);
+    if (missing) {
+        for (size_t i = 0; dx && i < n_wrt; i++)
+            dx[i] = NULL;
+        wg_graph_fail(g, WG_EINVAL, at, "wg_vjp", "the array %s is NULL or empty", missing);
         return WG_EINVAL;
-    wg_graph *g = graph_of_any(y, n_y, wrt, n_wrt);
+    }
     size_t n_dx = g && wg_graph_status(g) == WG_OK ? without_null(wrt, n_wrt) : n_wrt;
     for (size_t i = 0; i < n_dx; i++)
         dx[i] = NULL;

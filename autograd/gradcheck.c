@@ -92,6 +92,23 @@ static wg_status refuse(wgi_trial *t, const char *what, size_t i, const char *wa
                            wanted);
 }
 
+/* Entries of options->leaves that would not be used would leave the check on other points. */
+static wg_status check_given(wgi_trial *t, const wg_graph *from)
+{
+    const wg_gradcheck_options *o = t->options;
+    for (size_t i = 0; i < o->n_leaves; i++) {
+        const wg_gradcheck_leaf *l = &o->leaves[i];
+        char name[128];
+        if (!l->leaf || wg_graph_of(l->leaf) != from || !holds_data(l->leaf->node))
+            return refuse(t, "leaves", i, "a leaf of the graph", l->leaf, from);
+        if (!l->data && (l->lo != 0 || l->hi != 0) && !(l->lo < l->hi))
+            return wgi_trial_error(t, WG_EINVAL,
+                                   "leaves[%zu], %s: expected lo below hi, got %g, %g", i,
+                                   wg_value_text(l->leaf, name, sizeof name), l->lo, l->hi);
+    }
+    return WG_OK;
+}
+
 /* y and wrt, in the copy: those of the options, or all. */
 static wg_status choose_values(wgi_trial *t, const wg_graph *from, wg_value **map)
 {
@@ -144,6 +161,8 @@ static wg_status open_graph(wgi_trial *t, wg_graph *g)
     if (!map || !(t->g = wg_graph_clone(g, &clone, map)))
         goto done;
     if ((status = wg_graph_status(t->g)) == WG_OK)
+        status = check_given(t, g);
+    if (status == WG_OK)
         status = choose_values(t, g, map);
     if (status == WG_OK && !t->max)
         t->max = elements_of_each(t->n_wrt);

@@ -242,8 +242,16 @@ wg_status(wg_vmap)(const char *at, wg_value *const *y, size_t n_y, wg_value *con
 {
     for (size_t j = 0; j < n_y && yb; j++)
         yb[j] = NULL;
-    wg_graph *g = n_x && x && xb && x[0] ? wg_graph_of(x[0]) : NULL;
-    if (!g || (n_y && (!y || !yb)))
+    wg_graph *g = n_x && x && x[0] ? wg_graph_of(x[0]) : n_y && y ? wg_graph_of(y[0]) : NULL;
+    if (!n_x || !x || !x[0] || !xb || (n_y && (!y || !yb))) {
+        wg_graph_fail(g, WG_EINVAL, at, "wg_vmap", "the array %s is NULL or empty",
+                      !n_x || !x || !x[0] ? "x"
+                      : !xb               ? "xb"
+                      : !y                ? "y"
+                                          : "yb");
+        return WG_EINVAL;
+    }
+    if (!g)
         return WG_EINVAL;
     if (wg_graph_status(g) != WG_OK)
         return wg_graph_status(g);

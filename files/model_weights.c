@@ -162,6 +162,10 @@ static wg_status fill_empty(loading *l)
                               "the plan before loading");
     wg_tensor *list = calloc(wg_safetensors_count(l->file) + 1, sizeof *list);
     wg_status status = list ? take_wanted(l, list) : WG_ENOMEM;
+    const char *prefix = l->o.from_prefix;
+    if (status == WG_OK && !l->loaded && prefix && *prefix && !l->o.allow_missing)
+        status =
+            wgi_error_file(l->error, WG_EDATA, l->path, "no name in it begins with '%s'", prefix);
     if (status == WG_OK)
         status = wgi_store_fill(l->store, list, l->loaded, l->path, seal, true);
     if (status == WG_OK)

@@ -361,8 +361,10 @@ bool wgi_graph_set_label(wg_graph *g, wg_value *v, const char *full)
     return true;
 }
 
-/* A leaf's name is its identity and must be unique; a name given to a computed value is a label:
- * where it is taken, the value stays unnamed in the table but carries the label. */
+/* The name of a parameter, state or input is its identity and stays: a cast or reshape that changes
+ * nothing returns its operand, which may then be named as if it were computed.  A name given to
+ * another value is a label: where it is taken, the value stays unnamed in the table but carries the
+ * label. */
 wg_value *wg_name(wg_value *v, const char *format, ...)
 {
     if (!v)
@@ -378,6 +380,8 @@ wg_value *wg_name(wg_value *v, const char *format, ...)
     if (length <= 0 || (size_t)length >= sizeof name)
         return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_name",
                              "the name has %d bytes, must have 1 to %zu", length, sizeof name - 1);
+    if (v->name && v->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE | WG_OP_INPUT))
+        return v;
     const char *path = v->node->scope->path;
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
     const wg_value *other = wgi_names_get(&g->names, full);

@@ -17,6 +17,15 @@ static bool is_one_for_each_row(const char *at, const wg_value *logits, const wg
     return false;
 }
 
+static bool are_classes(const char *at, const wg_value *targets)
+{
+    if (targets->dtype == WG_I32 || targets->dtype == WG_I64)
+        return true;
+    wg_graph_fail(wg_graph_of(targets), WG_EDTYPE, at, "wg_accuracy",
+                  "targets are %s, must be i32 or i64", wg_dtype_name(targets->dtype));
+    return false;
+}
+
 /* The number of true elements, in f32. */
 static wg_value *count_of(wg_value *x)
 {
@@ -26,7 +35,8 @@ static wg_value *count_of(wg_value *x)
 wg_value *(wg_accuracy)(const char *at, wg_value *logits, wg_value *targets,
                         const wg_cross_entropy_attrs *options)
 {
-    if (!logits || !targets || !is_one_for_each_row(at, logits, targets))
+    if (!logits || !targets || !are_classes(at, targets) ||
+        !is_one_for_each_row(at, logits, targets))
         return NULL;
     wg_graph *g = wg_graph_of(logits);
     wg_origin before = wgi_layer_enter(at, g, "accuracy");

@@ -57,7 +57,9 @@ static bool check_state(const char *at, wg_graph *g, const char *name, const cha
 {
     char full[STATE_NAME];
     if (p && !p->name)
-        return wg_graph_fail(g, WG_EINVAL, at, name, "the parameter's name is missing");
+        return wg_graph_fail(g, WG_EINVAL, at, name,
+                             "a parameter has no name, which its states need; are the arrays of "
+                             "parameters and gradients swapped?");
     const char *path = wg_scope_path(g);
     int length = snprintf(full, sizeof full, "%s%s%s/%s%s%s", path, *path ? "/" : "", name, what,
                           p ? "/" : "", p ? p->name : "");
@@ -283,16 +285,39 @@ static wg_value *guarded(const char *at, wg_value *lr, wg_value *bound, const wg
 /* The graph of the first parameter that there is; NULL if there is none, or no array of
  * gradients. */
 static wg_graph *graph_of_update(const char *at, const char *name, wg_value *const *params,
-                                 wg_value *const *grads, size_t n)
+                                 wg_value *const *grads, size_t n, const wg_value *lr)
 {
     wg_graph *g = NULL;
     for (size_t i = 0; params && !g && i < n; i++)
         g = wg_graph_of(params[i]);
-    if (g && !grads) {
-        wg_graph_fail(g, WG_EINVAL, at, name, "the array of gradients is NULL");
-        return NULL;
-    }
-    return g;
+    const char *missing = n == 0        ? "there is no parameter to update: n is 0"
+                          : !params     ? "the array of parameters is NULL"
+                          : g && !grads ? "the array of gradients is NULL"
+                                        : NULL;
+    if (!missing)
+        return g;
+    wg_graph_fail(g ? g : wg_graph_of(lr), WG_EINVAL, at, name, "%s", missing);
+    return NULL;
+}
+
+/* Gradients are like their parameters, of which a part may be cut. */
+static bool check_gradients(const char *at, wg_graph *g, const char *name, wg_value *const *params,
+                            wg_value *const *grads, size_t n, const wg_value *norm)
+{
+    char a[160], b[160];
+    for (size_t i = 0; i < n; i++)
+        if (params[i] && grads[i] && !wg_shape_equal(&params[i]->shape, &grads[i]->shape))
+            return wg_graph_fail(g, WG_ESHAPE, at, name,
+                                 "gradient %zu is %s, its parameter '%s' is %s", i,
+                                 wg_shape_text(&grads[i]->shape, a, sizeof a), params[i]->name,
+                                 wg_shape_text(&params[i]->shape, b, sizeof b));
+    if (norm && wg_value_count(norm) != 1)
+        return wg_graph_fail(g, WG_ESHAPE, at, name, "norm is %s, must be a scalar",
+                             wg_shape_text(&norm->shape, a, sizeof a));
+    if (norm && !wg_dtype_is_float(norm->dtype))
+        return wg_graph_fail(g, WG_EDTYPE, at, name, "norm is %s, must be a float",
+                             wg_dtype_name(norm->dtype));
+    return true;
 }
 
 /* ---- the updates ----------------------------------------------------------------------------- */
@@ -322,13 +347,14 @@ wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *cons
     wg_sgd_options o = options ? *options : (wg_sgd_options){0};
     wg_sgd_attrs a = {o.momentum, o.weight_decay, o.nesterov};
     const char *name = o.name ? o.name : "sgd";
-    wg_graph *g = graph_of_update(at, name, params, grads, n);
+    wg_graph *g = graph_of_update(at, name, params, grads, n, lr);
     if (!g)
-        return n ? WG_EINVAL : WG_OK;
+        return WG_EINVAL;
     if ((a.momentum > 0 && !check_moments(at, g, name, "velocity", params, n)) ||
         !check_factors(at, g, name, o.rates, n, "rates") ||
         !check_factors(at, g, name, o.decays, n, "decays") ||
-        !check_part(at, g, name, params, n, o.part))
+        !check_part(at, g, name, params, n, o.part) ||
+        !check_gradients(at, g, name, params, grads, n, o.norm))
         return wg_graph_status(g);
     wg_origin before = begin_update(g, name);
     wg_value **velocity =
@@ -383,14 +409,15 @@ wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *con
     wg_adam_options o = options ? *options : (wg_adam_options){0};
     wg_adam_attrs a = wgi_adam_attrs(&o);
     const char *name = o.name ? o.name : "adam";
-    wg_graph *g = graph_of_update(at, name, params, grads, n);
+    wg_graph *g = graph_of_update(at, name, params, grads, n, lr);
     if (!g)
-        return n ? WG_EINVAL : WG_OK;
+        return WG_EINVAL;
     if (!check_state(at, g, name, "step", NULL) || !check_moments(at, g, name, "m", params, n) ||
         !check_moments(at, g, name, "v", params, n) ||
         !check_factors(at, g, name, o.rates, n, "rates") ||
         !check_factors(at, g, name, o.decays, n, "decays") ||
-        !check_part(at, g, name, params, n, o.part))
+        !check_part(at, g, name, params, n, o.part) ||
+        !check_gradients(at, g, name, params, grads, n, o.norm))
         return wg_graph_status(g);
     wg_origin before = begin_update(g, name);
     wg_value *done = (wg_state)(at, g, "step", WG_I64, WG_SCALAR, wg_zeros());

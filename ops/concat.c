@@ -252,7 +252,8 @@ wg_value *(wg_split)(const char *at, wg_value *x, int axis, const int64_t *sizes
     wg_graph *g = wg_graph_of(x);
     int k = wg_normalize_axis(axis, x->shape.rank);
     if (n < 1 || n > INT32_MAX)
-        return wg_graph_fail(g, WG_EINVAL, at, "split", "%zu pieces", n);
+        return wg_graph_fail(g, WG_EINVAL, at, "split", "n is %s, must be 1 to %d",
+                             n ? "too large, or negative" : "0", INT32_MAX);
     if (!sizes && k >= 0 && x->shape.dim[k] % (int64_t)n != 0)
         return wg_graph_fail(g, WG_ESHAPE, at, "split",
                              "axis %d of size %lld does not cut into %zu equal pieces", axis,

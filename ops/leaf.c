@@ -239,5 +239,7 @@ wg_value *(wg_one_hot)(const char *at, wg_value *ids, int64_t depth, wg_dtype dt
 
 wg_value *(wg_eye)(const char *at, wg_graph *g, wg_dtype dtype, int64_t n)
 {
+    if (n < 0)
+        return wg_graph_fail(g, WG_ESHAPE, at, "eye", "n is %lld, must be 0 or more", (long long)n);
     return (wg_one_hot)(at, (wg_iota)(at, g, WG_I64, WG_SHAPE(n), 0, 0, 1), n, dtype);
 }

@@ -111,7 +111,11 @@ wg_value *(wg_unsqueeze)(const char *at, wg_value *x, int axis)
     if (!x)
         return NULL;
     int k = wg_normalize_axis(axis, x->shape.rank + 1);
-    if (k < 0 || x->shape.rank == WG_MAX_RANK)
+    if (x->shape.rank == WG_MAX_RANK)
+        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "unsqueeze",
+                             "%s takes no new axis: it has %d already, the most there are",
+                             wg_shape_text(&x->shape, text, sizeof text), WG_MAX_RANK);
+    if (k < 0)
         return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "unsqueeze", "%s takes no new axis %d",
                              wg_shape_text(&x->shape, text, sizeof text), axis);
     wg_shape s = {.rank = x->shape.rank + 1};

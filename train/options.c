@@ -45,6 +45,7 @@ static const char *wrong_option(const wg_trainer_options *o)
         {opt->kind < 0 || opt->kind > WG_OPTIMIZER_SGD,
          "optimizer: expected a kind of wg_optimizer_kind"},
         {o->n_groups && !o->groups, "groups is NULL"},
+        {o->n_backends && !o->backends, "backends is NULL"},
         {o->threads < 0, "threads: expected 0 or more"},
         {o->patience < 0, "patience: expected 0 or more"},
         {o->keep < 0, "keep: expected 0 or more"},

@@ -18,7 +18,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_TRIES = 8, SHOWN = 4 };
+enum { MOST_TRIES = 8, MORE = 8, SHOWN = 4 };
 
 static size_t plus(size_t a, size_t b)
 {
@@ -94,7 +94,26 @@ static bool fail_too_small(wgi_planner *p, const wgi_planner *least)
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-/* With the least memory, if that is little enough. */
+/* The plan of the cheapest sequence in `bytes` takes the place of *least if it needs less memory.
+ * false after an error. */
+static bool try_less(wgi_planner *p, const wgi_steps *s, size_t bytes, wgi_planner *least)
+{
+    wgi_planner fork;
+    wgi_sequence q;
+    wgi_outcome outcome = wgi_recompute_search(s, bytes, &q);
+    if (outcome != WGI_FITS)
+        return outcome == WGI_TOO_LARGE || wgi_planner_fail(p, WG_ENOMEM, "out of memory");
+    bool ok = plan_sequence(&fork, p, s, &q);
+    if (ok && bytes_of(&fork) < bytes_of(least))
+        adopt(least, &fork);
+    else
+        wgi_planner_leave(&fork);
+    wgi_sequence_free(&q);
+    return ok;
+}
+
+/* With the least memory, if that is little enough.  The sequence that is live in the fewest bytes
+ * need not have the smallest layout, so sequences of a little more are tried as well. */
 static bool shrink_most(wgi_planner *p, const wgi_steps *s)
 {
     wgi_planner least;
@@ -108,6 +127,8 @@ static bool shrink_most(wgi_planner *p, const wgi_steps *s)
     }
     bool ok = plan_sequence(&least, p, s, &q);
     wgi_sequence_free(&q);
+    for (size_t i = 1; ok && i <= MORE && bytes_of(&least) > p->options.memory; i++)
+        ok = try_less(p, s, bytes + bytes / 32 * i, &least);
     if (ok && bytes_of(&least) > p->options.memory)
         ok = fail_too_small(p, &least);
     if (ok)

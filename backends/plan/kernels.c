@@ -49,6 +49,9 @@ bool wgi_pass_backends(wgi_planner *p)
     if (o->reference && o->n_backends)
         return wgi_planner_fail(p, WG_EINVAL, "the options ask for the reference and %zu backends",
                                 o->n_backends);
+    if (o->n_backends && !o->backends)
+        return wgi_planner_fail(p, WG_EINVAL, "n_backends is %zu, but backends is NULL",
+                                o->n_backends);
     p->backends.open = calloc(n + 1, sizeof *p->backends.open);
     if (!p->backends.open)
         return wgi_planner_fail(p, WG_ENOMEM, "out of memory");

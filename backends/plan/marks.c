@@ -34,6 +34,9 @@ bool wgi_pass_marks(wgi_planner *p)
         return wgi_planner_fail(p, WG_EINVAL, "the scope is still open: wg_scope_pop is missing");
     const wg_plan_options *o = &p->options;
     wgi_marks own = wgi_graph_marks(p->source), *m = &p->marks;
+    if (o->n_outputs && !o->outputs)
+        return wgi_planner_fail(p, WG_EINVAL, "n_outputs is %zu, but outputs is NULL",
+                                o->n_outputs);
     size_t n_outputs = o->outputs ? o->n_outputs : own.n_outputs;
     m->outputs = calloc(n_outputs + 1, sizeof *m->outputs);
     m->assigns = calloc(own.n_assigns + 1, sizeof *m->assigns);
@@ -51,7 +54,9 @@ bool wgi_pass_marks(wgi_planner *p)
         m->assigns[m->n_assigns] = own.assigns[m->n_assigns];
     /* A graph of leaves alone may be planned: that gives their tensors initial values. */
     if (!m->n_outputs && !m->n_assigns && computes(p->source))
-        return wgi_planner_fail(p, WG_EINVAL,
-                                "nothing to compute: the graph has no wg_output and no wg_assign");
+        return wgi_planner_fail(
+            p, WG_EINVAL,
+            "nothing to compute: the graph has no wg_output and no wg_assign (those of "
+            "NULL do not count: see what built the value)");
     return check_assignments(p);
 }

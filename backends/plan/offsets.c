@@ -7,14 +7,20 @@
  *                     2004).
  *   by size           the largest first, each in the tightest gap between those already placed
  *                     whose lifetimes overlap its own (Pisarchyk and Lee 2020, "greedy by size").
- *                     Quadratic, so only for up to BY_SIZE_MAX storages. */
+ *                     As long as the buffer is larger than what is live at once, the order is
+ *                     changed and all are placed again: the storages at the end go to the front
+ *                     ("squeaky wheels", Joslin and Clements 1999), or a few change places.
+ *                     Quadratic, so only for up to BY_SIZE_MAX storages, and again only up to
+ *                     MOST_STEPS comparisons. */
 #include "backends/plan/offsets.h"
 #include "backends/memory.h"
 #include "backends/plan/facts.h"
+#include "graph/mix.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { BY_SIZE_MAX = 3000 };
+enum { BY_SIZE_MAX = 3000, MOST_STEPS = 1 << 22, MOST_ROUNDS = 256 };
 
 /* ---- along the order ------------------------------------------------------------------------- */
 
@@ -237,27 +243,92 @@ static size_t tightest_gap(const wgi_storage *storage, const wgi_storage *s, con
     return best != SIZE_MAX ? best : end;
 }
 
-static bool by_size(const list *l, size_t *offset, size_t *size)
+/* Places all in that order; the size of the buffer.  `placed` is scratch. */
+static size_t place(const list *l, const sized *order, size_t *placed, size_t *offset)
 {
-    sized *order = malloc((l->count + 1) * sizeof *order);
-    size_t *placed = malloc((l->count + 1) * sizeof *placed);
-    *size = 0;
-    for (size_t i = 0; order && i < l->count; i++)
-        order[i] = (sized){l->storage[l->by_first[i]].bytes, l->by_first[i]};
-    if (order && placed)
-        qsort(order, l->count, sizeof *order, larger_first);
-    for (size_t i = 0; order && placed && i < l->count; i++) {
+    size_t size = 0;
+    for (size_t i = 0; i < l->count; i++) {
         size_t id = order[i].id, at = i;
         const wgi_storage *s = &l->storage[id];
         offset[id] = tightest_gap(l->storage, s, placed, i, offset);
-        *size = offset[id] + s->bytes > *size ? offset[id] + s->bytes : *size;
+        size = offset[id] + s->bytes > size ? offset[id] + s->bytes : size;
         for (; at > 0 && offset[placed[at - 1]] > offset[id]; at--)
             placed[at] = placed[at - 1];
         placed[at] = id;
     }
-    bool ok = order && placed;
+    return size;
+}
+
+/* The storages that end where the buffer ends go to the front, in the order that they have. */
+static void raise_ends(const list *l, sized *order, const size_t *offset, size_t size)
+{
+    size_t front = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const sized x = order[i];
+        if (offset[x.id] + x.bytes != size)
+            continue;
+        memmove(&order[front + 1], &order[front], (i - front) * sizeof *order);
+        order[front++] = x;
+    }
+}
+
+/* Two pairs change places. */
+static void swap_some(const list *l, sized *order, uint64_t *random)
+{
+    for (int k = 0; k < 2; k++) {
+        size_t i = wgi_splitmix64(random) % l->count, j = wgi_splitmix64(random) % l->count;
+        sized x = order[i];
+        order[i] = order[j];
+        order[j] = x;
+    }
+}
+
+/* The most bytes that are live at one step: no buffer is smaller. */
+static size_t live_at_once(const list *l)
+{
+    size_t live = 0, most = 0;
+    for (size_t i = 0, back = 0; i < l->count; i++) {
+        const wgi_storage *s = &l->storage[l->by_first[i]];
+        for (; l->storage[l->by_last[back]].last < s->first; back++)
+            live -= l->storage[l->by_last[back]].bytes;
+        live += s->bytes;
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
+/* `least` is what is live at once. */
+static bool by_size(const list *l, size_t least, size_t *offset, size_t *size)
+{
+    sized *order = malloc(2 * (l->count + 1) * sizeof *order), *other = order + l->count;
+    size_t *placed = malloc((l->count + 1) * sizeof *placed),
+           *again = malloc((l->n_storages + 1) * sizeof *again);
+    bool ok = order && placed && again;
+    for (size_t i = 0; ok && i < l->count; i++)
+        order[i] = (sized){l->storage[l->by_first[i]].bytes, l->by_first[i]};
+    if (ok) {
+        qsort(order, l->count, sizeof *order, larger_first);
+        *size = place(l, order, placed, offset);
+        memcpy(again, offset, l->n_storages * sizeof *again);
+    }
+    const size_t rounds = MOST_STEPS / (l->count * l->count + 1);
+    uint64_t random = 0;
+    for (size_t i = 0; ok && i < rounds && i < MOST_ROUNDS && least < *size; i++) {
+        memcpy(other, order, l->count * sizeof *order);
+        if (i % 2 == 0)
+            raise_ends(l, other, offset, *size);
+        if (i > 0)
+            swap_some(l, other, &random);
+        size_t got = place(l, other, placed, again);
+        if (got <= *size) {
+            *size = got;
+            memcpy(order, other, l->count * sizeof *order);
+            memcpy(offset, again, l->n_storages * sizeof *again);
+        }
+    }
     free(order);
     free(placed);
+    free(again);
     return ok;
 }
 
@@ -296,8 +367,9 @@ size_t wgi_place_storages(wgi_storage *storage, size_t n)
     size_t size = SIZE_MAX, other = SIZE_MAX;
     size_t *offset = calloc(n + 1, sizeof *offset), *second = calloc(n + 1, sizeof *second);
     bool ok = offset && second && make_list(&l, storage, n) && along_the_order(&l, offset, &size);
-    if (ok && l.count <= BY_SIZE_MAX)
-        ok = by_size(&l, second, &other);
+    const size_t least = ok ? live_at_once(&l) : 0;
+    if (ok && l.count <= BY_SIZE_MAX && least < size)
+        ok = by_size(&l, least, second, &other);
     const size_t *better = other < size ? second : offset;
     for (size_t i = 0; ok && i < n; i++)
         if (is_placed(&storage[i]))

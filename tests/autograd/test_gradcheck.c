@@ -347,21 +347,51 @@ static void id_outside(scene *s)
     s->o.n_leaves = 1;
 }
 
+static void set_leaf(scene *s, const wg_value *v, double lo, double hi)
+{
+    s->leaf = (wg_gradcheck_leaf){.leaf = v, .lo = lo, .hi = hi};
+    s->o.leaves = &s->leaf;
+    s->o.n_leaves = 1;
+}
+static void null_leaf(scene *s)
+{
+    set_leaf(s, NULL, 1, 2);
+}
+static void foreign_leaf(scene *s)
+{
+    set_leaf(s, s->foreign, 1, 2);
+}
+static void computed_leaf(scene *s)
+{
+    set_leaf(s, s->y, 1, 2);
+}
+static void range_upside_down(scene *s)
+{
+    set_leaf(s, s->x, 2, 1);
+}
+static void empty_range(scene *s)
+{
+    set_leaf(s, s->x, 2, 2);
+}
+
 static void options_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
-    static const char no_array[] =
-        "the options lack an evaluator, or an array of which they give the size";
     static const struct {
         void (*spoil)(scene *s);
         wg_status status;
         const char *message; /* a part of it */
     } cases[] = {
-        {no_evaluator, WG_EINVAL, no_array},
-        {negative_order, WG_EINVAL, no_array},
-        {leaves_without_array, WG_EINVAL, no_array},
-        {y_without_array, WG_EINVAL, no_array},
-        {wrt_without_array, WG_EINVAL, no_array},
+        {no_evaluator, WG_EINVAL, "the options lack an evaluator"},
+        {negative_order, WG_EINVAL, "order: expected 0 or more"},
+        {leaves_without_array, WG_EINVAL, "the array leaves is NULL"},
+        {y_without_array, WG_EINVAL, "the array y is NULL"},
+        {wrt_without_array, WG_EINVAL, "the array wrt is NULL"},
+        {null_leaf, WG_EINVAL, "leaves[0] is NULL, expected a leaf of the graph"},
+        {foreign_leaf, WG_EINVAL, "leaves[0], x, is of another graph, f32, expected a leaf"},
+        {computed_leaf, WG_EINVAL, "is f32 and computed, expected a leaf of the graph"},
+        {range_upside_down, WG_EINVAL, "leaves[0], x: expected lo below hi, got 2, 1"},
+        {empty_range, WG_EINVAL, "leaves[0], x: expected lo below hi, got 2, 2"},
         {null_y, WG_EINVAL, "y[0] is NULL, expected an f32 or f64 value of the graph"},
         {foreign_y, WG_EINVAL, "y[0], x, is of another graph, f32, expected"},
         {bool_y, WG_EINVAL, "y[0], flag, is bool, expected an f32 or f64 value"},

@@ -58,6 +58,27 @@ static void the_reference_excludes_a_list(void **state)
     wg_graph_free(g);
 }
 
+static void lists_of_a_number_are_no_null(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_plan_options o;
+        const char *message;
+    } cases[] = {
+        {{.n_backends = 1}, "wg_plan_create: n_backends is 1, but backends is NULL"},
+        {{.n_outputs = 5}, "wg_plan_create: n_outputs is 5, but outputs is NULL"},
+    };
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        wg_graph *g = wg_graph_new();
+        wg_plan *p;
+        product_of(g);
+        assert_int_equal(wg_plan_create(&p, g, &cases[i].o), WG_EINVAL);
+        assert_null(p);
+        assert_string_equal(wg_graph_message(g), cases[i].message);
+        wg_graph_free(g);
+    }
+}
+
 /* An error of what was asked of it leaves the graph as it was; its own stays. */
 static void a_plan_that_failed_may_be_asked_for_otherwise(void **state)
 {
@@ -525,6 +546,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_options_a_plan_asks_the_fastest_backends),
         cmocka_unit_test(the_reference_excludes_a_list),
+        cmocka_unit_test(lists_of_a_number_are_no_null),
         cmocka_unit_test(a_plan_that_failed_may_be_asked_for_otherwise),
         cmocka_unit_test(a_graph_whose_plan_failed_is_shown),
         cmocka_unit_test(nan_stays_nan_on_every_backend),

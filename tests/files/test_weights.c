@@ -268,6 +268,25 @@ static void a_prefix_that_nothing_has_is_a_slip(void **state)
     }
 }
 
+/* In the file, whose tensors go into an empty store. */
+static void a_prefix_that_the_file_lacks_is_a_slip(void **state)
+{
+    (void)state;
+    float w[6];
+    train_and_save(save_all, w);
+    for (int allowed = 0; allowed < 2; allowed++) {
+        wg_load_report report;
+        wg_store *store = wg_store_new(1);
+        const wg_weights_options o = {.from_prefix = "cel/", .allow_missing = allowed};
+        wg_status status = wg_store_load_weights(store, path, &o, &report, &error);
+        assert_int_equal(status, allowed ? WG_OK : WG_EDATA);
+        if (!allowed)
+            assert_string_equal(error.text,
+                                "weights.safetensors: no name in it begins with 'cel/'");
+        wg_store_free(store);
+    }
+}
+
 /* Everything, in the order that everybody tries first: store, load, plan.  Training goes on as if
  * it had not stopped. */
 static void a_run_goes_on_from_its_file_in_both_orders(void **state)
@@ -416,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_parameter_that_the_file_lacks_is_named_in_both_orders),
         cmocka_unit_test(prefixes_rename_and_missing_parameters_may_be_allowed),
         cmocka_unit_test(a_prefix_that_nothing_has_is_a_slip),
+        cmocka_unit_test(a_prefix_that_the_file_lacks_is_a_slip),
         cmocka_unit_test(a_run_goes_on_from_its_file_in_both_orders),
         cmocka_unit_test(a_strict_file_lacks_no_state),
         cmocka_unit_test(parameters_are_known_from_a_plan_alone),

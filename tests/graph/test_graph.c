@@ -349,6 +349,32 @@ static void the_print_says_everything(void **state)
     wg_graph_free(g);
 }
 
+/* The store has the tensor of a parameter under its name.  A cast that changes nothing returns its
+ * operand, so what names the cast may name a parameter. */
+static void parameters_states_and_inputs_keep_their_names(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *p = wg_parameter(g, "p", WG_F32, WG_SHAPE(2), wg_ones());
+    wg_value *q = wg_parameter(g, "q", WG_F32, WG_SHAPE(2), wg_ones());
+    wg_value *s = wg_state(g, "s", WG_F32, WG_SHAPE(2), wg_zeros());
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2));
+    assert_ptr_equal(wg_name(q, "p"), q);
+    assert_ptr_equal(wg_name(wg_cast(p, WG_F32), "wide"), p);
+    assert_ptr_equal(wg_name(s, "t"), s);
+    assert_ptr_equal(wg_name(x, "y"), x);
+    const char *const names[] = {"p", "q", "s", "x"};
+    wg_value *const leaves[] = {p, q, s, x};
+    for (int i = 0; i < WG_COUNT(names); i++) {
+        assert_string_equal(leaves[i]->name, names[i]);
+        assert_ptr_equal(wg_graph_find(g, names[i]), leaves[i]);
+    }
+    wg_value *y = wg_name(wg_cast(p, WG_F64), "wide");
+    assert_ptr_equal(wg_graph_find(g, "wide"), y);
+    assert_int_equal(wg_graph_status(g), WG_OK);
+    wg_graph_free(g);
+}
+
 static void names_have_bounds(void **state)
 {
     (void)state;
@@ -376,6 +402,7 @@ int main(void)
         cmocka_unit_test(verification_finds_what_was_broken),
         cmocka_unit_test(a_size_is_asked_for_by_its_axis),
         cmocka_unit_test(the_print_says_everything),
+        cmocka_unit_test(parameters_states_and_inputs_keep_their_names),
         cmocka_unit_test(names_have_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

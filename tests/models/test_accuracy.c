@@ -32,6 +32,25 @@ static bool is_near(double x, double y)
     return x - y <= 1e-7 && y - x <= 1e-7;
 }
 
+static void numbers_are_no_classes(void **state)
+{
+    (void)state;
+    static const wg_dtype wrong[] = {WG_F32, WG_F64, WG_BOOL, WG_U8};
+    const int64_t targets[] = {0, 1, 2, 0, 1, 1};
+    for (int i = 0; i < WG_COUNT(wrong); i++) {
+        char expected[80];
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_constant(g, WG_F32, WG_SHAPE(ROWS, CLASSES), logits);
+        wg_value *y = wg_cast(wg_constant(g, WG_I64, WG_SHAPE(ROWS), targets), wrong[i]);
+        assert_null(wg_accuracy(x, y, NULL));
+        assert_int_equal(wg_graph_status(g), WG_EDTYPE);
+        snprintf(expected, sizeof expected, "targets are %s, must be i32 or i64",
+                 wg_dtype_name(wrong[i]));
+        check_that(strstr(wg_graph_message(g), expected), "%s", wg_graph_message(g));
+        wg_graph_free(g);
+    }
+}
+
 static void right_answers_are_counted(void **state)
 {
     (void)state;
@@ -96,6 +115,7 @@ static void of_no_rows_it_is_0(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_no_classes),
         cmocka_unit_test(right_answers_are_counted),
         cmocka_unit_test(ignored_targets_do_not_count),
         cmocka_unit_test(targets_that_would_broadcast_are_refused),

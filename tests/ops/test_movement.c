@@ -366,7 +366,12 @@ static void wrong_arguments_are_named(void **state)
     WRONG("stack(x, z): x0 is [3,4] but x1 is [2,5]", wg_stack(xz, 2, 0));
     WRONG("stack(x): axis 3 is outside the stack of [3,4]", wg_stack(xz, 1, 3));
     WRONG("split: axis 1 of size 4 does not cut into 3 equal pieces", wg_split(x, 1, NULL, 3));
-    WRONG("split: 0 pieces", wg_split(x, 1, NULL, 0));
+    WRONG("unsqueeze: [1,1,1,1,1,1,1,1] takes no new axis: it has 8 already",
+          wg_unsqueeze(wg_reshape(wg_slice(wg_slice(x, 0, 0, 1, 1), 1, 0, 1, 1),
+                                  WG_SHAPE(1, 1, 1, 1, 1, 1, 1, 1)),
+                       0));
+    WRONG("split: n is 0, must be 1 to 2147483647", wg_split(x, 1, NULL, 0));
+    WRONG("split: n is too large, or negative", wg_split(x, 1, NULL, (size_t)-1));
     WRONG("split(x): axis 5 is outside x", wg_split(x, 5, NULL, 2));
     WRONG("split(x): piece 1 of 3 does not fit into the 2 left of axis 1",
           wg_split(x, 1, ((int64_t[]){2, 3}), 2));

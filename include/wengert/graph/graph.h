@@ -96,12 +96,14 @@ WG_API wg_graph *wg_graph_of(const wg_value *v);
 /** The i-th result of the node that computes v (the indices of top-k, the mean of layernorm); NULL
  *  passes through. */
 WG_API wg_value *wg_result_of(wg_value *v, int i);
-/** Names v within its scope, for messages, prints and pictures; returns v. */
+/** Names v within its scope, for messages, prints and pictures; returns v.  A parameter, a state or
+ *  an input keeps the name that it was made with, under which the store has its tensor. */
 WG_API wg_value *wg_name(wg_value *v, const char *format, ...) WG_PRINTF(2, 3);
 
 /** Marks v as an output: a plan computes the outputs, the assignments, and what they need.  `name`
  *  is copied and may be NULL; it is an error if the output of another value already has that name.
- *  Returns v, or NULL if the graph is in error. */
+ *  An output that is a leaf, or a view of one such as a reshape, shows what the leaf holds: after a
+ *  run that assigns to it, the new numbers.  Returns v, or NULL if the graph is in error. */
 WG_API wg_value *wg_output(wg_value *v, const char *name);
 /** At the end of a run, `leaf` (a parameter or a state, assigned only once) takes the value of `v`
  *  (same shape and dtype).  Within the run all readers of the leaf see the old value, in any
