@@ -115,6 +115,31 @@ static void words_count_beside_characters(void **state)
                 1e-12);
 }
 
+/* Each ASCII mark at an end of a word is a word of its own; letters and digits are none. */
+static void every_mark_ends_a_word(void **state)
+{
+    (void)state;
+    for (char c = '!'; c < 0x7f; c++) {
+        const char together[] = {'a', 'b', c, 0}, apart[] = {'a', 'b', ' ', c, 0};
+        const char *h = together, *r = apart;
+        bool is_mark =
+            !strchr("0123456789", c) && !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z');
+        double score = chrf_of(&h, &r, 1, &(wg_chrf_options){.word_order = 1});
+        check_that((fabs(score - 100) <= 1e-12) == is_mark, "'%c': %g", c, score);
+    }
+}
+
+/* Of a line whose reference has no n-grams of an order, the hypothesis has none either. */
+static void orders_that_a_reference_lacks_do_not_count(void **state)
+{
+    (void)state;
+    const char *const h[] = {"abcd", "xyz"}, *const r[] = {"ab", "xyz"};
+    /* characters 5 of 7 and 5 of 5; pairs 3 of 5 and 3 of 3; triples of the second line alone */
+    double p = (5 / 7. + 3 / 5. + 1) / 3;
+    double score = chrf_of(h, r, 2, &(wg_chrf_options){.character_order = 3, .beta = 1});
+    check_that(fabs(score - 200 * p / (p + 1)) <= 1e-12, "%.15g", score);
+}
+
 static void the_best_reference_counts(void **state)
 {
     (void)state;
@@ -219,6 +244,8 @@ int main(void)
         cmocka_unit_test(effective_order),
         cmocka_unit_test(blanks_kept),
         cmocka_unit_test(words_count_beside_characters),
+        cmocka_unit_test(every_mark_ends_a_word),
+        cmocka_unit_test(orders_that_a_reference_lacks_do_not_count),
         cmocka_unit_test(the_best_reference_counts),
         cmocka_unit_test(case_and_order),
         cmocka_unit_test(print_and_signature),
