@@ -225,6 +225,43 @@ static void a_map_that_takes_too_long_is_refused(void **state)
     assert_int_equal(wgi_charsmap_check(bytes, sizeof bytes), WG_EDATA);
 }
 
+/* From base CHAIN + k, "a" leads to CHAIN + k + 1, and a key ends there. */
+static void make_chain(char *bytes, uint32_t links)
+{
+    const uint32_t value = 1u << 31, end = 1 << 8, a = 64, trie = MANY * 4;
+    uint32_t units[MANY];
+    for (uint32_t i = 0; i < MANY; i++)
+        units[i] = value;
+    units[0] = (0 ^ (uint32_t)CHAIN) << 10;
+    for (uint32_t k = 0; k < links; k++)
+        units[CHAIN + (k ^ a)] = ((CHAIN + (k ^ a)) ^ (CHAIN + k + 1)) << 10 | end | a;
+    memcpy(bytes, &trie, sizeof trie);
+    memcpy(bytes + sizeof trie, units, sizeof units);
+    memcpy(bytes + MAP_BYTES - 2, "a", 2);
+}
+
+/* SentencePiece has room for 32. */
+static void more_keys_on_one_way_than_there_is_room_for(void **state)
+{
+    (void)state;
+    char bytes[MAP_BYTES];
+    make_chain(bytes, 32);
+    assert_int_equal(wgi_charsmap_check(bytes, sizeof bytes), WG_OK);
+    make_chain(bytes, 33);
+    assert_int_equal(wgi_charsmap_check(bytes, sizeof bytes), WG_EDATA);
+}
+
+/* A trie without keys, and no replacement behind it. */
+static void a_trie_that_takes_all_is_refused(void **state)
+{
+    (void)state;
+    char bytes[MAP_BYTES];
+    make_chain(bytes, 0);
+    assert_int_equal(wgi_charsmap_check(bytes, MAP_BYTES), WG_OK);
+    bytes[MAP_BYTES - 3] = 0;
+    assert_int_equal(wgi_charsmap_check(bytes, MAP_BYTES - 2), WG_EDATA);
+}
+
 static void a_map_that_is_too_large_is_refused(void **state)
 {
     (void)state;
@@ -268,6 +305,8 @@ int main(void)
         cmocka_unit_test(a_model_is_not_opened_without_memory),
 #endif
         cmocka_unit_test(a_map_that_takes_too_long_is_refused),
+        cmocka_unit_test(more_keys_on_one_way_than_there_is_room_for),
+        cmocka_unit_test(a_trie_that_takes_all_is_refused),
         cmocka_unit_test(a_map_that_is_too_large_is_refused),
         cmocka_unit_test(memory_that_lacks_is_told),
         cmocka_unit_test(no_map_is_a_good_map),
