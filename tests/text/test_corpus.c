@@ -168,7 +168,7 @@ static void the_hash_tells_corpora_apart(void **state)
     static const char *const pairs[][2] = {
         {"a b\nc\n", "A\nB\n"}, {"a\nb c\n", "A\nB\n"}, {"a b\nd\n", "A\nB\n"},
         {"a b\nc\n", "A\nC\n"}, {"A\nB\n", "a b\nc\n"}, {"c\na b\n", "B\nA\n"},
-        {"a b\n", "A\n"},
+        {"a b\n", "A\n"},       {"a b\n", "c\n"},       {"a\n", "b c\n"},
     };
     enum { N = WG_COUNT(pairs) };
     uint64_t hash[N];
