@@ -214,7 +214,7 @@ static void files_are_as_their_texts(void **state)
     const char *half = strchr(text, '\n') + 1;
     const char *files[] = {
         write_bytes("first", text,
-                    (size_t)(half - text)), /* the last line of the next has no newline */
+                    (size_t)(half - text - 1)), /* their last lines have no newline */
         write_bytes("second", half, strlen(half) - 1), write_text("third", "")};
     for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
         wg_vocabulary *a = make(kind, 60), *b;
