@@ -53,6 +53,27 @@ static void lists_end_with_whole_items_and_a_count(void **state)
     }
 }
 
+/* Control characters could change what a terminal shows.  C1 are two bytes in UTF-8. */
+static void control_characters_are_replaced(void **state)
+{
+    (void)state;
+    wg_error e;
+    char text[3] = "\xc2";
+    for (int c = 1; c < 0x80; c++) {
+        const char one[2] = {(char)c, 0};
+        wgi_error_set(&e, WG_EDATA, "a%sb", one);
+        const char expected[] = {'a', c < ' ' || c == 0x7f ? '?' : (char)c, 'b', 0};
+        assert_string_equal(e.text, expected);
+    }
+    for (int c = 0x80; c < 0xc0; c++) {
+        char expected[5];
+        text[1] = (char)c;
+        snprintf(expected, sizeof expected, "a%sb", c < 0xa0 ? "??" : text);
+        wgi_error_set(&e, WG_EDATA, "a%sb", text);
+        assert_string_equal(e.text, expected);
+    }
+}
+
 static void an_error_of_the_system_is_a_status_and_a_text(void **state)
 {
     (void)state;
@@ -75,6 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_end_with_whole_items_and_a_count),
+        cmocka_unit_test(control_characters_are_replaced),
         cmocka_unit_test(an_error_of_the_system_is_a_status_and_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
