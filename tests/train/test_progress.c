@@ -143,7 +143,7 @@ static void malformed_files_are_refused(void **state)
         {"{\"bleu\": {\"value\": 0.5, \"update\": 2}}", "7", "expected metrics"},
         {"\"update\": 2}", "\"update\": 2.5}", "expected metrics"},
         {", \"update\": 2}", "}", "expected metrics"},
-        {"\"bleu\"", "\"a metric of 24 characters\"", "expected metrics"},
+        {"\"bleu\"", "\"a metric of 24 character\"", "expected metrics"},
         {"\"bleu\"",
          "\"1" ONE_BEST ",\"2" ONE_BEST ",\"3" ONE_BEST ",\"4" ONE_BEST ",\"5" ONE_BEST
          ",\"6" ONE_BEST ",\"7" ONE_BEST ",\"8" ONE_BEST ",\"9\"",

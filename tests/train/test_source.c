@@ -77,7 +77,8 @@ static void the_last_batch_is_smaller_or_dropped(void **state)
     int32_t seen[COUNT];
     const wg_examples given = {&field, 1, COUNT, .batch = BATCH, .order = WG_ORDER_GIVEN},
                       dropped = {&field, 1, COUNT, .batch = BATCH, .last = WG_LAST_DROPPED},
-                      few = {&field, 1, 5, .last = WG_LAST_DROPPED};
+                      few = {&field, 1, 5, .last = WG_LAST_DROPPED},
+                      whole = {&field, 1, COUNT, .batch = COUNT, .last = WG_LAST_DROPPED};
     wgi_source s = opened(&given, 1);
     assert_int_equal(epoch_of(&s, 3, seen), COUNT);
     assert_memory_equal(seen, numbers, sizeof seen);
@@ -89,6 +90,10 @@ static void the_last_batch_is_smaller_or_dropped(void **state)
     s = opened(&few, 1); /* fewer than a batch are one */
     assert_int_equal(s.s.batches, 1);
     assert_int_equal(epoch_of(&s, 0, seen), 5);
+    wgi_source_close(&s);
+    s = opened(&whole, 1); /* a batch that is whole by itself */
+    assert_int_equal(s.s.batches, 1);
+    assert_int_equal(epoch_of(&s, 0, seen), COUNT);
     wgi_source_close(&s);
 }
 

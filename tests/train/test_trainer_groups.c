@@ -338,6 +338,9 @@ static void what_cannot_be_is_refused(void **state)
     o.groups = all;
     o.n_groups = 70;
     refused(&o, WG_EINVAL, "group 66: expected groups that rest among the first 63");
+    all[66].every = 0;
+    all[63].every = 2; /* the first that is too far behind */
+    refused(&o, WG_EINVAL, "group 63: expected groups that rest among the first 63");
     o.n_groups = 2;
     refused(&o, WG_EINVAL, "group 1: all parameters called '*' are in earlier groups");
 }

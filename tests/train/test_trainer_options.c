@@ -100,6 +100,8 @@ static void whole_numbers_and_kinds(void **state)
     wg_trainer_options o = usual();
     o.accumulate = -1;
     refused(&o, "accumulate: expected 1 or more");
+    o.accumulate = (1 << 24) + 1;
+    refused(&o, "accumulate: expected at most 16777216");
     o = usual();
     o.optimizer.kind = (wg_optimizer_kind)77;
     refused(&o, "optimizer: expected a kind of wg_optimizer_kind");
