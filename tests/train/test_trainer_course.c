@@ -131,7 +131,22 @@ static void a_run_that_does_not_improve_ends(void **state)
     clear("still");
 }
 
-/* From the weights of another run; its optimizer begins anew. */
+/* The end that the options tell beforehand is no early stopping, though both come at once. */
+static void an_end_by_length_is_not_told_as_early_stopping(void **state)
+{
+    (void)state;
+    heard h = {{0}, "", "", ""};
+    wg_trainer_options o = usual();
+    o.after = (wg_amount){2, 'u'};
+    o.listener = (wg_listener){hear, &h};
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    assert_int_equal(wg_trainer_updates(t), 2);
+    check_that(!strstr(h.note, "early stopping"), "%s", h.note);
+    wg_trainer_free(t);
+}
+
+/* From the weights of another run; its optimizer begins anew, and its averages begin there. */
 static void a_run_starts_from_the_weights_of_another(void **state)
 {
     (void)state;
@@ -143,8 +158,11 @@ static void a_run_starts_from_the_weights_of_another(void **state)
     snprintf(weights, sizeof weights, "%s/" WG_FILE_MODEL, path_of("first"));
     o.folder = NULL;
     o.pretrained = weights;
+    o.average = 0.1;
     wg_trainer *b = trainer_of(&o);
     assert_int_equal(wg_trainer_updates(b), 0);
+    assert_memory_equal(tensor(a, "logits/weight"), tensor(b, "average/logits/weight"),
+                        CLASSES * HIDDEN * sizeof(float));
     assert_memory_equal(tensor(a, "logits/weight"), tensor(b, "logits/weight"),
                         CLASSES * HIDDEN * sizeof(float));
     assert_true(tensor(b, "optimizer/m/logits/weight")[0] == 0);
@@ -469,6 +487,7 @@ int main(void)
         cmocka_unit_test(parameters_are_counted_and_nothing_else),
         cmocka_unit_test(an_end_beyond_all_numbers_is_far_away),
         cmocka_unit_test(a_run_that_does_not_improve_ends),
+        cmocka_unit_test(an_end_by_length_is_not_told_as_early_stopping),
         cmocka_unit_test(a_run_starts_from_the_weights_of_another),
         cmocka_unit_test(what_cannot_be_is_refused_in_words),
         cmocka_unit_test(a_run_in_parts_is_the_run),
