@@ -424,6 +424,26 @@ static void notes_are_set_replaced_and_removed(void **state)
     wg_store_free(other);
 }
 
+/* Who made a file says nothing of what is made of it. */
+static void who_made_a_file_is_no_note_of_the_store(void **state)
+{
+    (void)state;
+    float x = 1;
+    const wg_file_note notes[] = {{WG_NOTE_MADE_BY, "average"}, {"b", "2"}};
+    const wg_tensor tensor = {"x", WG_F32, WG_SCALAR, &x};
+    assert_int_equal(wg_safetensors_write(path, &tensor, 1, notes, 2, &error), WG_OK);
+    for (int weights = 0; weights < 2; weights++) {
+        wg_store *store = wg_store_new(1);
+        assert_int_equal(weights ? wg_store_load_weights(store, path, NULL, NULL, &error)
+                                 : wg_store_load(store, path, &error),
+                         WG_OK);
+        assert_int_equal(wg_store_note_count(store), 1);
+        assert_string_equal(wg_store_note(store, "b"), "2");
+        assert_null(wg_store_note(store, WG_NOTE_MADE_BY));
+        wg_store_free(store);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +462,7 @@ int main(void)
         cmocka_unit_test(weights_from_a_full_file_are_weights_alone),
         cmocka_unit_test(a_plan_knows_better_than_the_file),
         cmocka_unit_test(notes_are_set_replaced_and_removed),
+        cmocka_unit_test(who_made_a_file_is_no_note_of_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
