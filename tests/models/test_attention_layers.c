@@ -212,6 +212,23 @@ static void attention_refuses_operands_of_other_shapes(void **state)
     wg_graph_free(g);
 }
 
+/* One matrix makes queries, keys and values of one x; a memory has matrices of its own. */
+static void projections_are_fused_for_self_attention_alone(void **state)
+{
+    (void)state;
+    for (int cross = 0; cross < 2; cross++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 5, 8)),
+                 *memory = wg_input(g, "memory", WG_F32, WG_SHAPE(2, 3, 8));
+        const wg_multi_head_options o = {.heads = 2, .fused = true};
+        wg_value *y = wg_multi_head_attention("a", x, cross ? memory : x, &o);
+        check_that(y != NULL, "%s", wg_graph_message(g));
+        assert_true((wg_graph_find(g, "a/qkv/weight") != NULL) == !cross);
+        assert_true((wg_graph_find(g, "a/k/weight") != NULL) == cross);
+        wg_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +238,7 @@ int main(void)
         cmocka_unit_test(a_relative_bias_is_looked_up_by_distance),
         cmocka_unit_test(attention_layers_refuse_what_they_cannot_do),
         cmocka_unit_test(attention_refuses_operands_of_other_shapes),
+        cmocka_unit_test(projections_are_fused_for_self_attention_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

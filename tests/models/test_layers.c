@@ -164,6 +164,31 @@ static void a_teacher_is_the_average_of_its_student(void **state)
     wg_graph_free(g);
 }
 
+/* Layers elsewhere that are called the same are none of its business. */
+static void a_teacher_follows_the_student_beside_it_alone(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = input(g, "x", WG_F64, 3, 5);
+    const wg_dense_options plain = {.no_bias = true};
+    wg_scope_push(g, "a");
+    wg_output(wg_dense_with("net", x, 2, &plain), "y");
+    wg_scope_push(g, "teacher");
+    wg_scope_average(g);
+    wg_output(wg_dense_with("net", x, 2, &plain), "target");
+    wg_scope_pop(g);
+    wg_scope_pop(g);
+    wg_scope_push(g, "b");
+    wg_output(wg_dense_with("net", x, 2, &plain), "z");
+    wg_scope_pop(g);
+    assert_int_equal(wg_average_update(g, "a/teacher", 0.5), WG_OK);
+    assert_int_equal(wg_graph_assign_count(g), 2); /* the average, and the number of updates */
+    wg_value *leaf, *value;
+    wg_graph_assign_at(g, 0, &leaf, &value);
+    assert_string_equal(leaf->name, "a/teacher/net/weight");
+    wg_graph_free(g);
+}
+
 /* No derivative goes through a teacher, and what it averages is no parameter. */
 static void a_teacher_has_no_gradient(void **state)
 {
@@ -555,6 +580,7 @@ int main(void)
         cmocka_unit_test(without_the_mark_a_name_is_taken_once),
         cmocka_unit_test(what_is_found_must_be_what_is_asked_for),
         cmocka_unit_test(a_teacher_is_the_average_of_its_student),
+        cmocka_unit_test(a_teacher_follows_the_student_beside_it_alone),
         cmocka_unit_test(a_teacher_has_no_gradient),
         cmocka_unit_test(averages_of_nothing_are_refused),
         cmocka_unit_test(swiglu_without_biases_is_three_products),

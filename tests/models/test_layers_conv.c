@@ -98,7 +98,11 @@ static void a_group_norm_of_single_channels_is_an_instance_norm(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(N, C, 3, 5));
     wg_value *y = wg_groupnorm_layer("norm", x, C, 0);
+    wg_value *small = wg_scale(x, 1e-4), *of_default = wg_groupnorm_layer("d", small, C, 0),
+             *of_eps = wg_groupnorm_layer("e", small, C, 1e-5);
     wg_output(y, "y");
+    wg_output(of_default, "of_default");
+    wg_output(of_eps, "of_eps");
     check_parameter(g, "norm/gain", WG_SHAPE(C), WG_F32);
     check_parameter(g, "norm/bias", WG_SHAPE(C), WG_F32);
     wg_plan *p = plan_of(g, NULL);
@@ -116,6 +120,7 @@ static void a_group_norm_of_single_channels_is_an_instance_norm(void **state)
         check_that(fabs(sum / S) <= 1e-6 && fabs(squares / S - 1) <= 1e-4, "row %d: %g, %g", row,
                    sum / S, squares / S);
     }
+    assert_memory_equal(floats(p, of_default), floats(p, of_eps), N * C * S * sizeof(float));
     wg_plan_free(p);
     wg_graph_free(g);
     assert_null(wg_groupnorm_layer("norm", NULL, 2, 0));
