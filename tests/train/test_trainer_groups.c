@@ -119,6 +119,26 @@ static void two_networks_train_as_by_hand(void **state)
     wg_trainer_free(t);
 }
 
+/* Each interval has an optimizer of its own, which counts its own updates. */
+static void groups_of_several_intervals_take_their_turns(void **state)
+{
+    (void)state;
+    static const wg_parameter_group two_and_three[] = {{.names = "critic/h/*", .every = 3},
+                                                       {.names = "generator/*", .every = 2}};
+    wg_trainer_options o = of_adversaries(NULL);
+    o.groups = two_and_three;
+    o.n_groups = 2;
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    static const char *const steps[] = {"optimizer/step", "optimizer/every 2/step",
+                                        "optimizer/every 3/step"};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(*(const int64_t *)(const void *)tensor(t, steps[i]), UPDATES / (i + 1));
+    assert_true(tensor(t, "optimizer/every 2/v/generator/weight")[0] > 0);
+    assert_true(tensor(t, "optimizer/every 3/v/critic/h/weight")[0] > 0);
+    wg_trainer_free(t);
+}
+
 /* An average follows its parameters in every update, also where they rest. */
 static void averages_of_resting_parameters_go_on(void **state)
 {
@@ -389,6 +409,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_networks_train_as_by_hand),
+        cmocka_unit_test(groups_of_several_intervals_take_their_turns),
         cmocka_unit_test(averages_of_resting_parameters_go_on),
         cmocka_unit_test(a_loss_that_is_not_finite_is_named),
         cmocka_unit_test(memory_is_tried_for_every_turn),
