@@ -446,6 +446,7 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(wg_batches_seek(b, (wg_cursor){-1, 0}), WG_EINVAL);
     assert_int_equal(wg_batches_seek(b, (wg_cursor){0, -1}), WG_EINVAL);
     assert_int_equal(wg_batches_seek(b, (wg_cursor){0, 2}), WG_EINVAL);
+    assert_int_equal(wg_batches_seek(b, (wg_cursor){INT64_MAX, 0}), WG_EINVAL);
     assert_int_equal(wg_batches_seek(NULL, (wg_cursor){0, 0}), WG_EINVAL);
     const wg_batch *x;
     size_t n;
