@@ -158,6 +158,18 @@ static void case_and_order(void **state)
     assert_true(chrf_of(&big, &small, 1, NULL) == 0);
     assert_true(fabs(chrf_of(&big, &small, 1, &(wg_chrf_options){.lowercase = true}) - 100) <=
                 1e-12);
+    for (int c = 0; c < 16 + 26;
+         c++) { /* Roman numerals and letters in circles, as they are coded */
+        const int first = c < 16 ? 0x2160 + c : 0x24b6 + c - 16,
+                  second = first + (c < 16 ? 16 : 26);
+        const char upper[] = {'\xe2', (char)(0x80 | (first >> 6 & 63)), (char)(0x80 | (first & 63)),
+                              0};
+        const char lower[] = {'\xe2', (char)(0x80 | (second >> 6 & 63)),
+                              (char)(0x80 | (second & 63)), 0};
+        const char *h = upper, *r = lower;
+        check_that(chrf_of(&h, &r, 1, &(wg_chrf_options){.lowercase = true}) == 100, "U+%04X",
+                   first);
+    }
     /* P and R exchange with hypothesis and reference; for beta 1 the score does not change */
     const char *a = RISK, *b = RISK_REFERENCE;
     wg_chrf_options even = {.beta = 1, .word_order = 2};
