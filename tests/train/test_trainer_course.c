@@ -67,6 +67,72 @@ static void parameters_are_counted_and_nothing_else(void **state)
     }
 }
 
+enum { MOST_UPDATES = 20 };
+
+typedef struct course {
+    int n;
+    double rate[MOST_UPDATES], done[MOST_UPDATES];
+} course;
+
+static void follow(void *context, const wg_event *e)
+{
+    course *c = context;
+    if (e->kind != WG_EVENT_UPDATE)
+        return;
+    assert_true(c->n < MOST_UPDATES);
+    c->rate[c->n] = e->rate;
+    c->done[c->n++] = e->done;
+}
+
+/* Of epochs of 7 batches, two an update; and of examples, of which the last batch has more than
+ * are left. */
+static void each_update_has_its_rate_and_its_place(void **state)
+{
+    (void)state;
+    const wg_amount ends[] = {{2, 'e'}, {8, 'u'}, {20, 't'}};
+    const int updates[] = {8, 8, 3};
+    for (int i = 0; i < WG_COUNT(ends); i++) {
+        course c = {.n = 0};
+        wg_trainer_options o = usual();
+        o.schedule = (wg_schedule){WG_SCHEDULE_LINEAR, .rate = 0.01};
+        o.accumulate = ends[i].unit == 't' ? 1 : 2;
+        o.after = ends[i];
+        o.listener = (wg_listener){follow, &c};
+        wg_trainer *t = trainer_of(&o);
+        run(t, NULL);
+        wg_trainer_free(t);
+        assert_int_equal(c.n, updates[i]);
+        const wg_schedule whole = {WG_SCHEDULE_LINEAR, .rate = 0.01, .updates = c.n};
+        for (int k = 0; k < c.n; k++) {
+            double done = ends[i].unit == 't' ? fmin(1, 8 * (k + 1) / 20.) : (k + 1.) / c.n;
+            check_that(fabs(c.done[k] - done) <= 1e-15, "%c: %g is done after update %d",
+                       ends[i].unit, c.done[k], k + 1);
+            if (ends[i].unit != 't')
+                check_that(c.rate[k] == wg_schedule_rate(&whole, k + 1), "%c: rate %g of update %d",
+                           ends[i].unit, c.rate[k], k + 1);
+        }
+    }
+}
+
+/* The seconds of a run are those of all processes that took part. */
+static void seconds_go_on_where_a_run_was_stopped(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.folder = path_of("timed");
+    o.after = (wg_amount){1, 'u'};
+    wg_trainer *t = trainer_of(&o);
+    t->seconds_until = 1000; /* as if it had taken so long */
+    run(t, NULL);
+    wg_trainer_free(t);
+    o.after = (wg_amount){2, 'u'};
+    t = trainer_of(&o);
+    run(t, NULL);
+    check_that(t->progress.seconds > 1000, "%g s", t->progress.seconds);
+    wg_trainer_free(t);
+    clear("timed");
+}
+
 static void an_end_beyond_all_numbers_is_far_away(void **state)
 {
     (void)state;
@@ -485,6 +551,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_printed_as_lines),
         cmocka_unit_test(parameters_are_counted_and_nothing_else),
+        cmocka_unit_test(each_update_has_its_rate_and_its_place),
+        cmocka_unit_test(seconds_go_on_where_a_run_was_stopped),
         cmocka_unit_test(an_end_beyond_all_numbers_is_far_away),
         cmocka_unit_test(a_run_that_does_not_improve_ends),
         cmocka_unit_test(an_end_by_length_is_not_told_as_early_stopping),
