@@ -48,6 +48,27 @@ static void siblings_that_differ_are_not_folded(void **state)
     wg_output(x, "y");
     assert_int_equal(boxes(g, &(wg_picture_options){.depth = 1}), 2 + 3);
     wg_graph_free(g);
+    g = wg_graph_new();
+    x = dense(g, "left", wg_input(g, "x", WG_F32, WG_SHAPE(8, 16)), 16);
+    wg_output(dense(g, "right", x, 16), "y"); /* of equal structure */
+    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 1}), 2 + 2);
+    wg_graph_free(g);
+}
+
+/* Each draws numbers of its own, by a key of its own. */
+static void layers_with_dropout_are_folded(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(8, 16));
+    for (int i = 0; i < 4; i++) {
+        wg_scope_push(g, "layer%d", i);
+        x = wg_dropout(wg_tanh(x), 0.1);
+        wg_scope_pop(g);
+    }
+    wg_output(x, "y");
+    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 1}), 2);
+    wg_graph_free(g);
 }
 
 /* The update is a box for clipping and one for Adam, however many parameters there are. */
@@ -172,6 +193,7 @@ int main(void)
         cmocka_unit_test(options_decide_how_much_is_drawn),
         cmocka_unit_test(phases_are_drawn_together_or_alone),
         cmocka_unit_test(siblings_that_differ_are_not_folded),
+        cmocka_unit_test(layers_with_dropout_are_folded),
         cmocka_unit_test(a_trained_model_stays_readable),
         cmocka_unit_test(a_folded_picture_has_no_cycle),
         cmocka_unit_test(the_second_of_two_folds_sees_the_first),
