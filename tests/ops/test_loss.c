@@ -312,6 +312,24 @@ static void losses_by_their_definitions(void **state)
     }
 }
 
+static void what_has_no_mean_is_refused(void **state)
+{
+    (void)state;
+    static const double deltas[] = {0, -1, 1e30, NAN};
+    for (int i = 0; i < WG_COUNT(deltas); i++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_fill(g, WG_F32, WG_SHAPE(3), 1);
+        wg_huber(x, x, deltas[i], WG_LOSS_MEAN);
+        small_refused(g, "delta is ");
+    }
+    for (int which = 0; which < 5; which++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_fill(g, WG_F32, WG_SCALAR, 1); /* without a batch */
+        build(which, x, x, WG_LOSS_BATCH_MEAN);
+        small_refused(g, "must be of rank 1 or more");
+    }
+}
+
 static void means_of_nothing_are_zero(void **state)
 {
     (void)state;
@@ -383,6 +401,7 @@ int main(void)
         cmocka_unit_test(many_rows_same_bits_and_accurate),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(losses_by_their_definitions),
+        cmocka_unit_test(what_has_no_mean_is_refused),
         cmocka_unit_test(means_of_nothing_are_zero),
         cmocka_unit_test(bce_of_huge_logits_and_at_zero),
         cmocka_unit_test(kl_of_zeros),

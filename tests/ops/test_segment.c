@@ -157,6 +157,18 @@ static void infinities_and_nan_stay_in_their_segment(void **state)
     trial_end(&t, 7);
 }
 
+/* Means, unlike sums and extremes, are of floats. */
+static void means_of_integers_are_refused(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_fill(g, WG_I64, WG_SHAPE(4), 1), *ids = wg_fill(g, WG_I64, WG_SHAPE(4), 0);
+    assert_non_null(wg_segment_sum(x, ids, 0, 2));
+    assert_null(wg_segment_mean(x, ids, 0, 2));
+    assert_int_equal(wg_graph_status(g), WG_EDTYPE);
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +176,7 @@ int main(void)
         cmocka_unit_test(gradients_are_those_of_the_definitions),
         cmocka_unit_test(softmax_sums_to_1_in_each_segment),
         cmocka_unit_test(infinities_and_nan_stay_in_their_segment),
+        cmocka_unit_test(means_of_integers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
