@@ -117,11 +117,62 @@ static void finished_hypotheses_are_ordered_by_score(void **state)
     clear(&r);
 }
 
+/* One step of a beam of two, whose rows have four candidates each. */
+static void step(room *r, const wgi_beam_rules *rules, const double *scores, const int64_t *ids)
+{
+    assert_false(r->beam.finished);
+    assert_int_equal(wgi_beam_advance(&r->beam, rules, &(wgi_candidates){scores, ids}, NULL),
+                     WG_OK);
+}
+
+/* Three hypotheses of 1, 2 and 3 tokens end one after another, where there is room for two.  The
+ * first two score -1 each; the third scores more, and takes the place of the second, or as much,
+ * and comes too late. */
+static void ties_go_to_what_was_completed_first(void **state)
+{
+    (void)state;
+    static const double second[] = {-0.25, -0.5}, third[] = {-0.25, -1.5};
+    static const size_t expected[][2] = {{3, 1}, {1, 2}};
+    for (int i = 0; i < 2; i++) {
+        room r;
+        wgi_beam_rules rules = {.beam = 2,
+                                .n_best = 2,
+                                .candidates = 4,
+                                .eos = EOS,
+                                .banned = {-1, -1},
+                                .penalty = WG_PENALTY_LENGTH,
+                                .alpha = 1,
+                                .cursors = r.cursors};
+        begin(&r);
+        step(&r, &rules, (const double[]){-1, -1, -50, -60}, (const int64_t[]){EOS, 10, 11, 12});
+        step(&r, &rules, (const double[]){second[i], -1, -60, -70, -1, -2, -3, -4},
+             (const int64_t[]){12, EOS, 13, 14, 15, 16, 17, 18});
+        step(&r, &rules, (const double[]){third[i], -60, -70, -80, -1, -2, -3, -4},
+             (const int64_t[]){EOS, 13, 14, 15, 16, 17, 18, 19});
+        wgi_beam_finish(&r.beam, &rules, r.results);
+        for (int k = 0; k < 2; k++)
+            check_that(r.results[k].n == expected[i][k], "case %d: number %d has %zu tokens", i, k,
+                       r.results[k].n);
+        clear(&r);
+    }
+}
+
+static void penalties_are_their_formulas(void **state)
+{
+    (void)state;
+    assert_true(wg_length_penalty_of(WG_PENALTY_GNMT, 1, 1) == 1);
+    assert_true(wg_length_penalty_of(WG_PENALTY_GNMT, 2, 7) == 4);
+    assert_true(wg_length_penalty_of(WG_PENALTY_LENGTH, 2, 7) == 49);
+    assert_true(wg_length_penalty_of(WG_PENALTY_LENGTH, 0, 7) == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_confident_model_is_not_cut_short),
         cmocka_unit_test(finished_hypotheses_are_ordered_by_score),
+        cmocka_unit_test(ties_go_to_what_was_completed_first),
+        cmocka_unit_test(penalties_are_their_formulas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,6 +78,17 @@ static void kept_tokens_have_their_share(void **state)
     }
 }
 
+/* Two of four equal tokens have just the probability that is asked for. */
+static void a_nucleus_is_no_larger_than_it_must_be(void **state)
+{
+    (void)state;
+    const double logits[] = {1, 1, 1, 1};
+    double p[4];
+    assert_int_equal(wg_sampling_probabilities(p, &(wg_sampling){1, 0, 0.5}, logits, 4, &error),
+                     WG_OK);
+    assert_true(p[0] == 0.5 && p[1] == 0.5 && p[2] == 0 && p[3] == 0);
+}
+
 static void greedy_is_the_limit_of_low_temperatures(void **state)
 {
     (void)state;
@@ -188,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_tokens_have_their_share),
+        cmocka_unit_test(a_nucleus_is_no_larger_than_it_must_be),
         cmocka_unit_test(greedy_is_the_limit_of_low_temperatures),
         cmocka_unit_test(tokens_of_no_probability_are_never_drawn),
         cmocka_unit_test(draws_have_their_frequencies),
