@@ -45,6 +45,24 @@ static void files_round_trip(void **state)
     wg_safetensors_close(f);
 }
 
+/* Names with each character that JSON needs an escape for. */
+static void names_of_any_characters_come_back(void **state)
+{
+    (void)state;
+    for (int c = 1; c < 0x80; c++) {
+        wg_safetensors *f;
+        uint8_t byte = 7;
+        const char name[] = {'a', (char)c, 'b', 0};
+        const wg_tensor tensor = {name, WG_U8, WG_SCALAR, &byte};
+        const wg_file_note note = {name, name};
+        assert_int_equal(wg_safetensors_write(path, &tensor, 1, &note, 1, &error), WG_OK);
+        check_that(wg_safetensors_open(&f, path, &error) == WG_OK, "%d: %s", c, error.text);
+        assert_non_null(wg_safetensors_find(f, name));
+        assert_string_equal(wg_safetensors_note(f, name), name);
+        wg_safetensors_close(f);
+    }
+}
+
 #define ENTRY(name, dtype, shape, begin, end)                                                      \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" begin "," end \
     "]}"
@@ -304,6 +322,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_round_trip),
+        cmocka_unit_test(names_of_any_characters_come_back),
         cmocka_unit_test(unusual_headers_are_read),
         cmocka_unit_test(malformed_headers_are_refused_with_the_reason),
         cmocka_unit_test(lengths_and_kinds_of_files_are_checked),
