@@ -372,7 +372,8 @@ static model training(way how, wg_value **param)
     size_t first = how == TWO_RATES ? 2 : PARAMETERS;
     wg_adam_update(param, grad, first, lr, &o);
     o.name = "second";
-    wg_adam_update(param + first, grad + first, PARAMETERS - first, other, &o);
+    if (first < PARAMETERS)
+        wg_adam_update(param + first, grad + first, PARAMETERS - first, other, &o);
     check_that(wg_graph_status(m.g) == WG_OK, "%s", wg_graph_message(m.g));
     return m;
 }

@@ -264,7 +264,7 @@ static const struct {
     {barrier_of_too_many, "barrier: no list of 2147483647 tokens"},
     {builder_with_a_long_text, "mine: 0000000000"},
     {clip_to_less_than_nothing, "clip_by_global_norm: max_norm is -1, must be 0 or more"},
-    {update_of_no_leaf, "adam: the parameter's name is missing"},
+    {update_of_no_leaf, "adam: a parameter has no name"},
     {assign_to_input,
      "wg_assign: x is an input: only a parameter or a state can be assigned "
      "(test_mistakes.c:"},

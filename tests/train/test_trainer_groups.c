@@ -188,6 +188,44 @@ static void a_loss_that_is_not_finite_is_named(void **state)
     wg_trainer_free(t);
 }
 
+/* Infinite, with a finite gradient. */
+static wg_value *infinite(void *context, const wg_model_step *step)
+{
+    (void)context;
+    losses l = build(wg_step_input(step, "x"));
+    wg_value *loss = wg_add(l.generator, wg_scalar_like(l.generator, INFINITY));
+    wg_step_metric(step, "generator", loss, WG_LESS_IS_BETTER);
+    return l.critic;
+}
+
+/* The norm of the gradients is finite, so the losses alone tell that the update must not be made:
+ * everything is as after the update before, which left the group alone. */
+static void an_infinite_loss_of_a_group_changes_nothing(void **state)
+{
+    (void)state;
+    wg_trainer_options o = of_adversaries(NULL);
+    o.after = (wg_amount){EVERY - 1, 'u'};
+    wg_trainer *before = trainer_of(&o);
+    run(before, NULL);
+    o = of_adversaries(NULL);
+    o.model = infinite;
+    wg_trainer *t = trainer_of(&o);
+    assert_int_equal(wg_trainer_run(t, NULL), WG_ENONFINITE);
+    check_that(strstr(wg_trainer_message(t), "the loss of group 0, generator, is not finite"), "%s",
+               wg_trainer_message(t));
+    const wg_tensor *x;
+    int64_t compared = 0;
+    for (size_t i = 0; (x = wg_store_at(wg_trainer_store(before), i)); i++) {
+        const wg_tensor *y = wg_store_find(wg_trainer_store(t), x->name);
+        const size_t bytes = (size_t)wg_shape_count(&x->shape) * wg_dtype_size(x->dtype);
+        check_that(y && memcmp(x->data, y->data, bytes) == 0, "%s differs", x->name);
+        compared += wg_shape_count(&x->shape);
+    }
+    assert_true(compared > 100);
+    wg_trainer_free(before);
+    wg_trainer_free(t);
+}
+
 /* A limit that is too small for any kind of update shows before the training. */
 static void memory_is_tried_for_every_turn(void **state)
 {
@@ -412,6 +450,7 @@ int main(void)
         cmocka_unit_test(groups_of_several_intervals_take_their_turns),
         cmocka_unit_test(averages_of_resting_parameters_go_on),
         cmocka_unit_test(a_loss_that_is_not_finite_is_named),
+        cmocka_unit_test(an_infinite_loss_of_a_group_changes_nothing),
         cmocka_unit_test(memory_is_tried_for_every_turn),
         cmocka_unit_test(stopped_at_any_update_they_go_on),
         cmocka_unit_test(batches_add_up),
