@@ -11,7 +11,7 @@
 static simd_scan scan_of(const wg_call *c)
 {
     const wg_linear_scan_attrs *attrs = c->node->attrs;
-    wgi_axis of = wgi_axis_of(&c->node->in[0]->shape, attrs->axis);
+    wgi_axis of = simd_axis_of(&c->node->in[0]->shape, attrs->axis);
     return (simd_scan){.outer = of.outer,
                        .size = of.size,
                        .inner = of.inner,
@@ -49,7 +49,7 @@ static void run_scan_grad(wg_call *c)
 static void run_cumulate(wg_call *c)
 {
     const wg_cumsum_attrs *attrs = c->node->attrs;
-    wgi_axis of = wgi_axis_of(&c->node->in[0]->shape, attrs->axis);
+    wgi_axis of = simd_axis_of(&c->node->in[0]->shape, attrs->axis);
     simd_cumulate a = {.x = c->in[0],
                        .y = c->out[0],
                        .outer = of.outer,
@@ -66,26 +66,25 @@ static void run_cumulate(wg_call *c)
 
 static const char *refuses_select(const wg_node *n)
 {
-    const wg_shape *x = &n->in[0]->shape;
     const wg_topk_attrs *attrs = n->attrs;
     const char *why = wgi_simd_refuses_empty(n);
     if (why)
         return why;
     if (attrs->k == 0)
         return "none wanted";
-    return wg_normalize_axis(attrs->axis, x->rank) == x->rank - 1 ? NULL
-                                                                  : "not along the last axis";
+    return wgi_axis_of(&n->in[0]->shape, attrs->axis).inner == 1 ? NULL : "not along the last axis";
 }
 
 static void run_select(wg_call *c)
 {
-    wgi_axis of = wgi_axis_of(&c->node->in[0]->shape, -1);
+    const wg_topk_attrs *attrs = c->node->attrs;
+    wgi_axis of = wgi_axis_of(&c->node->in[0]->shape, attrs->axis);
     simd_select a = {.x = c->in[0],
                      .values = c->out[0],
                      .ids = c->out[1],
                      .rows = of.outer,
                      .width = of.size,
-                     .k = ((const wg_topk_attrs *)c->node->attrs)->k,
+                     .k = attrs->k,
                      .threads = c->threads};
     simd_kernels(c)->select_rows(&a);
 }

@@ -65,6 +65,13 @@ static inline simd_window simd_window_of(const wg_sliding *w)
     return (simd_window){w->size, w->kernel, w->stride, w->padding, w->dilation, w->count};
 }
 
+/* x from one of its axes; along one of size 1 all numbers lie side by side, as [1, 1, inner]. */
+static inline wgi_axis simd_axis_of(const wg_shape *x, int64_t axis)
+{
+    wgi_axis of = wgi_axis_of(x, axis);
+    return of.size == 1 ? (wgi_axis){1, 1, of.outer * of.inner} : of;
+}
+
 /* The function of n's op, with its parameters; false if it has none. */
 bool wgi_simd_function(const wg_node *n, simd_elementwise *out);
 

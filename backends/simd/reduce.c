@@ -1,5 +1,6 @@
 /* Reductions of dense tensors: sums over the first axes; all kinds along the last axis, over middle
- * axes and over both ends; and the positions of extremes. */
+ * axes and over both ends; extremes over axes in more parts; and the
+ * positions of extremes. */
 
 #include "backends/simd/internal.h"
 #include "wengert/ops/reduce.h"
@@ -83,14 +84,31 @@ _Static_assert(offsetof(wg_reduce_attrs, axes) == 0 && offsetof(wg_var_attrs, ax
                    offsetof(wg_vector_norm_attrs, axes) == 0,
                "axes come first");
 
+/* The axes of operand 0.  Everything below sees them in this way alone. */
+static simd_parts parts_of(const wg_node *n)
+{
+    const wg_shape *x = &n->in[0]->shape;
+    wg_axes axes = wg_normalize_axes(n->attrs, x->rank);
+    simd_parts p = {.count = 0};
+    bool is_reduced[WG_MAX_RANK] = {false};
+    for (int i = 0; i < axes.count; i++)
+        is_reduced[axes.axis[i]] = true;
+    for (int i = 0; i < x->rank; i++) {
+        if (x->dim[i] == 1)
+            continue;
+        if (!p.count || p.reduced[p.count - 1] != is_reduced[i]) {
+            p.reduced[p.count] = is_reduced[i];
+            p.size[p.count++] = 1;
+        }
+        p.size[p.count - 1] *= x->dim[i];
+    }
+    return p;
+}
+
 static bool over_last_axes(const wg_node *n)
 {
-    int rank = n->in[0]->shape.rank;
-    wg_axes axes = wg_normalize_axes(n->attrs, rank);
-    for (int i = 0; i < axes.count; i++)
-        if (axes.axis[i] != rank - axes.count + i)
-            return false;
-    return axes.count > 0;
+    simd_parts p = parts_of(n);
+    return (p.count == 1 || p.count == 2) && p.reduced[p.count - 1];
 }
 
 static const char *refuses_norm(const wg_node *n)
@@ -145,33 +163,24 @@ static void run_rows(wg_call *c)
 
 /* ---- over the middle, of short rows, or over both ends --------------------------------------- */
 
-/* x as [outer, middle, inner], axes of size 1 left out, if that is possible; middle 0 if not, with
- * outer 0 if there are more parts, else 1 or more.  For the last axes inner is 1. */
+/* x as [outer, middle, inner], if its parts are three at most and one is kept; else middle is 0.
+ * For the last axes inner is 1. */
 static simd_reduce_axes axes_of(const wg_node *n)
 {
-    const wg_shape *x = &n->in[0]->shape;
-    wg_axes axes = wg_normalize_axes(n->attrs, x->rank);
-    int64_t size[3] = {1, 1, 1};
-    bool reduced[3] = {false}, is[WG_MAX_RANK] = {false};
-    int part = -1;
-    for (int i = 0; i < axes.count; i++)
-        is[axes.axis[i]] = true;
-    for (int i = 0; i < x->rank; i++) {
-        if (x->dim[i] == 1)
-            continue;
-        if (part < 0 || reduced[part] != is[i])
-            part++;
-        if (part == 3)
-            return (simd_reduce_axes){.middle = 0};
-        reduced[part] = is[i];
-        size[part] *= x->dim[i];
+    simd_parts p = parts_of(n);
+    const int64_t *size = p.size;
+    bool first = p.count && p.reduced[0];
+    switch (p.count) {
+    case 0: return (simd_reduce_axes){.outer = 1, .middle = 1, .inner = 1};
+    case 1: return (simd_reduce_axes){.outer = 1, .middle = !first, .inner = size[0]};
+    case 2:
+        return first ? (simd_reduce_axes){.outer = 1, .middle = size[0], .inner = size[1]}
+                     : (simd_reduce_axes){.outer = size[0], .middle = size[1], .inner = 1};
+    case 3:
+        return (simd_reduce_axes){
+            .outer = size[0], .middle = size[1], .inner = size[2], .ends = first};
+    default: return (simd_reduce_axes){.middle = 0};
     }
-    if (part == 1 && reduced[0]) /* leading axes alone: no outer ones */
-        return (simd_reduce_axes){.outer = 1, .middle = size[0], .inner = size[1]};
-    return (simd_reduce_axes){.outer = size[0],
-                              .middle = part > 0 ? size[1] : 0,
-                              .inner = size[2],
-                              .ends = part == 2 && reduced[0]};
 }
 
 static const char *refuses_axes(const wg_node *n)
@@ -181,7 +190,7 @@ static const char *refuses_axes(const wg_node *n)
         return why;
     simd_reduce_axes a = axes_of(n);
     if (!a.middle)
-        return a.outer ? "all axes or none" : "axes in more than three parts";
+        return a.outer ? "all axes" : "axes in more than three parts";
     bool rows = a.inner == 1 && !a.ends;
     return rows && a.middle > SIMD_SHORT_ROW ? "long rows" : refuses_norm(n);
 }
@@ -197,11 +206,72 @@ static void run_axes(wg_call *c)
     simd_floats(c)->reduce_axes(&a);
 }
 
+/* ---- extremes over axes in more parts -------------------------------------------------------- */
+
+/* Part after part, the first first, each as [outer, middle, inner]: extremes have the same bits. */
+static const char *refuses_parts(const wg_node *n)
+{
+    const char *why = wgi_simd_refuses_empty_floats(n);
+    return why ? why : parts_of(n).count > 3 ? NULL : "axes in three parts";
+}
+
+/* The first part that is reduced, with those before and behind it; p becomes what is left. */
+static simd_reduce_axes without_first(simd_parts *p)
+{
+    int at = !p->reduced[0], left = 0;
+    simd_reduce_axes a = {.outer = at ? p->size[0] : 1, .middle = p->size[at], .inner = 1};
+    for (int i = at + 1; i < p->count; i++)
+        a.inner *= p->size[i];
+    if (at) /* what was kept before it and behind it is one part */
+        p->size[left++] = a.outer * (p->count > 2 ? p->size[2] : 1);
+    for (int i = 2 * at + 1; i < p->count; i++)
+        p->size[left++] = p->size[i];
+    p->count = left;
+    p->reduced[0] = false;
+    p->reduced[1] = true;
+    return a;
+}
+
+static bool is_done(const simd_parts *p)
+{
+    return p->count < 2 && !p->reduced[0];
+}
+
+/* Room for the results of the first two: later ones take their places in turn. */
+static size_t parts_scratch(const wg_node *n, int threads)
+{
+    (void)threads;
+    simd_parts p = parts_of(n);
+    simd_reduce_axes first = without_first(&p), second = without_first(&p);
+    return (size_t)(first.outer * first.inner + second.outer * second.inner) *
+           wg_dtype_size(n->in[0]->dtype);
+}
+
+static void run_parts(wg_call *c)
+{
+    simd_parts p = parts_of(c->node);
+    const void *x = c->in[0];
+    char *to[] = {c->scratch, NULL};
+    for (int i = 0; !is_done(&p); i++) {
+        simd_reduce_axes a = without_first(&p);
+        if (i == 0)
+            to[1] = to[0] + (size_t)(a.outer * a.inner) * wg_dtype_size(c->node->in[0]->dtype);
+        if (a.inner == 1) /* rows of any length are both ends, of which one has size 1 */
+            a = (simd_reduce_axes){.outer = 1, .middle = a.outer, .inner = a.middle, .ends = true};
+        a.x = x;
+        a.y = is_done(&p) ? c->out[0] : to[i % 2];
+        a.how = reduction_of(c->node->op);
+        a.threads = c->threads;
+        simd_floats(c)->reduce_axes(&a);
+        x = a.y;
+    }
+}
+
 /* ---- where the extremes are ------------------------------------------------------------------ */
 
 static simd_arg arg_of(const wg_node *n)
 {
-    wgi_axis x = wgi_axis_of(&n->in[0]->shape, ((const wg_arg_attrs *)n->attrs)->axis);
+    wgi_axis x = simd_axis_of(&n->in[0]->shape, ((const wg_arg_attrs *)n->attrs)->axis);
     return (simd_arg){.outer = x.outer, .size = x.size, .inner = x.inner};
 }
 
@@ -245,6 +315,8 @@ const simd_kernel wgi_simd_reduce[] = {
     {&wg_op_var, "axes", refuses_axes, NULL, run_axes},
     {&wg_op_logsumexp, "axes", refuses_axes, NULL, run_axes},
     {&wg_op_vector_norm, "axes", refuses_axes, NULL, run_axes},
+    {&wg_op_max, "parts", refuses_parts, parts_scratch, run_parts},
+    {&wg_op_min, "parts", refuses_parts, parts_scratch, run_parts},
     {&wg_op_argmax, "axis", refuses_arg, NULL, run_arg},
     {&wg_op_argmin, "axis", refuses_arg, NULL, run_arg},
     {.op = NULL},

@@ -4,7 +4,7 @@
 
 static simd_softmax softmax_of(const wg_node *n)
 {
-    wgi_axis x = wgi_axis_of(&n->in[0]->shape, ((const wg_softmax_attrs *)n->attrs)->axis);
+    wgi_axis x = simd_axis_of(&n->in[0]->shape, ((const wg_softmax_attrs *)n->attrs)->axis);
     return (simd_softmax){.outer = x.outer, .width = x.size, .inner = x.inner};
 }
 

@@ -2,6 +2,8 @@
 #ifndef WG_BACKENDS_SIMD_KERNELS_AXIS_H
 #define WG_BACKENDS_SIMD_KERNELS_AXIS_H
 
+#include "wengert/graph/shape.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,6 +28,14 @@ typedef struct simd_cumulate {
     bool products, reverse, exclusive;
     int threads;
 } simd_cumulate;
+
+/* The axes of a tensor in parts, which are reduced and kept in turn: axes of size 1 are left out,
+ * neighbours joined. */
+typedef struct simd_parts {
+    int count;
+    int64_t size[WG_MAX_RANK];
+    bool reduced[WG_MAX_RANK];
+} simd_parts;
 
 /* y[outer, inner] = where along the middle axis of x [outer, size, inner] the largest number is, or
  * the smallest: the first of them, and of NaN; see reduce_axes.c. */

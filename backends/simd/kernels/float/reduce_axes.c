@@ -530,10 +530,26 @@ static void args_of_some(const void *args, int64_t task)
         args_of_columns(a, x, count, y);
 }
 
+/* Short rows become columns. */
+static void args_of_short_rows(const void *args, int64_t task)
+{
+    const simd_arg *a = args;
+    const simd_arg turned = {.size = a->size, .inner = COLUMNS, .smallest = a->smallest};
+    int64_t first = task * COLUMNS, count = simd_smaller(COLUMNS, a->outer - first), at[COLUMNS];
+    real x[SIMD_SHORT_ROW * COLUMNS];
+    simd_turn_in((const real *)a->x + first * a->size, count, a->size, x, COLUMNS);
+    args_of_columns(&turned, x, COLUMNS, at);
+    memcpy(a->y + first, at, (size_t)count * sizeof *at);
+}
+
 void SIMD(arg)(const simd_arg *a)
 {
     int threads = a->outer * a->size * a->inner < 1 << 14 ? 1 : a->threads;
-    if (a->inner == 1)
+    if (a->size == 1)
+        memset(a->y, 0, (size_t)(a->outer * a->inner) * sizeof *a->y);
+    else if (a->inner == 1 && a->size <= SIMD_SHORT_ROW)
+        simd_tasks(threads, simd_divide_up(a->outer, COLUMNS), args_of_short_rows, a);
+    else if (a->inner == 1)
         simd_tasks(threads, a->outer, arg_of_row, a);
     else
         simd_tasks(threads, a->outer * across_of(a->inner), args_of_some, a);
