@@ -1,6 +1,6 @@
 /* Reductions of dense tensors: sums over the first axes; all kinds along the last axis, over middle
- * axes and over both ends; extremes over axes in more parts; and the
- * positions of extremes. */
+ * axes and over both ends; extremes over axes in more parts; integers and bools over any axes; and
+ * the positions of extremes. */
 
 #include "backends/simd/internal.h"
 #include "wengert/ops/reduce.h"
@@ -267,6 +267,53 @@ static void run_parts(wg_call *c)
     }
 }
 
+/* ---- integers and bools ---------------------------------------------------------------------- */
+
+static const struct {
+    const wg_op *op;
+    simd_fold_how how;
+} folds[] = {
+    {&wg_op_sum, SIMD_FOLD_SUM}, {&wg_op_prod, SIMD_FOLD_PROD}, {&wg_op_max, SIMD_FOLD_MAX},
+    {&wg_op_min, SIMD_FOLD_MIN}, {&wg_op_any, SIMD_FOLD_MAX},   {&wg_op_all, SIMD_FOLD_MIN},
+};
+
+static simd_fold_how fold_of(const wg_op *op)
+{
+    int i = 0;
+    while (folds[i].op != op)
+        i++;
+    return folds[i].how;
+}
+
+static const char *refuses_fold(const wg_node *n)
+{
+    wg_dtype dtype = n->in[0]->dtype;
+    if (dtype != WG_I32 && dtype != WG_I64 && dtype != WG_BOOL)
+        return "neither integers nor bools";
+    return wg_value_count(n->in[0]) ? NULL : "an empty operand";
+}
+
+static size_t fold_scratch(const wg_node *n, int threads)
+{
+    size_t bytes = (size_t)wg_value_count(n->out[0]) * wg_dtype_size(n->out[0]->dtype);
+    return threads > 1 && bytes <= SIMD_FOLD_SHARED ? bytes * SIMD_FOLD_PARTS : 0;
+}
+
+static void run_fold(wg_call *c)
+{
+    wg_dtype dtype = c->node->in[0]->dtype;
+    const simd_fold a = {.x = c->in[0],
+                         .y = c->out[0],
+                         .parts = parts_of(c->node),
+                         .how = fold_of(c->node->op),
+                         .kind = dtype == WG_I32   ? SIMD_FOLD_I32
+                                 : dtype == WG_I64 ? SIMD_FOLD_I64
+                                                   : SIMD_FOLD_BYTE,
+                         .threads = c->threads,
+                         .scratch = c->scratch};
+    simd_kernels(c)->fold(&a);
+}
+
 /* ---- where the extremes are ------------------------------------------------------------------ */
 
 static simd_arg arg_of(const wg_node *n)
@@ -317,6 +364,12 @@ const simd_kernel wgi_simd_reduce[] = {
     {&wg_op_vector_norm, "axes", refuses_axes, NULL, run_axes},
     {&wg_op_max, "parts", refuses_parts, parts_scratch, run_parts},
     {&wg_op_min, "parts", refuses_parts, parts_scratch, run_parts},
+    {&wg_op_sum, "integers", refuses_fold, fold_scratch, run_fold},
+    {&wg_op_prod, "integers", refuses_fold, fold_scratch, run_fold},
+    {&wg_op_max, "integers", refuses_fold, fold_scratch, run_fold},
+    {&wg_op_min, "integers", refuses_fold, fold_scratch, run_fold},
+    {&wg_op_any, "bools", refuses_fold, fold_scratch, run_fold},
+    {&wg_op_all, "bools", refuses_fold, fold_scratch, run_fold},
     {&wg_op_argmax, "axis", refuses_arg, NULL, run_arg},
     {&wg_op_argmin, "axis", refuses_arg, NULL, run_arg},
     {.op = NULL},

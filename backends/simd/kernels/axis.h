@@ -37,6 +37,30 @@ typedef struct simd_parts {
     bool reduced[WG_MAX_RANK];
 } simd_parts;
 
+/* Reductions of integers, which wrap, and of bools, whose maximum is any and whose minimum all; x
+ * is not empty.  Scratch, where a result is of SIMD_FOLD_SHARED bytes at most: SIMD_FOLD_PARTS such
+ * results.  See fold.c. */
+typedef enum simd_fold_how {
+    SIMD_FOLD_SUM,
+    SIMD_FOLD_PROD,
+    SIMD_FOLD_MAX,
+    SIMD_FOLD_MIN
+} simd_fold_how;
+
+typedef enum simd_fold_kind { SIMD_FOLD_I32, SIMD_FOLD_I64, SIMD_FOLD_BYTE } simd_fold_kind;
+
+enum { SIMD_FOLD_SHARED = 1 << 16, SIMD_FOLD_PARTS = 32 };
+
+typedef struct simd_fold {
+    const void *x;
+    void *y;
+    simd_parts parts;
+    simd_fold_how how;
+    simd_fold_kind kind; /* bytes: maxima and minima alone */
+    int threads;
+    void *scratch;
+} simd_fold;
+
 /* y[outer, inner] = where along the middle axis of x [outer, size, inner] the largest number is, or
  * the smallest: the first of them, and of NaN; see reduce_axes.c. */
 typedef struct simd_arg {

@@ -524,6 +524,7 @@ typedef struct simd_spans {
     X(uniform, simd_random)                                                                        \
     X(normal, simd_random)                                                                         \
     X(embedding_grad, simd_embedding)                                                              \
+    X(fold, simd_fold)                                                                             \
     X(linear_loss, simd_loss)
 
 /* Of amx/ */
