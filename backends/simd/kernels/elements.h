@@ -125,39 +125,12 @@ typedef struct simd_steps {
     int threads;
 } simd_steps;
 
-/* y = x in another dtype; see cast.c. */
-typedef enum simd_conversion {
-    SIMD_BF16_TO_F32,
-    SIMD_BF16_FROM_F32,
-    SIMD_F16_TO_F32,
-    SIMD_F16_FROM_F32,
-    SIMD_BYTE_TO_F32, /* bool or u8 */
-    SIMD_BYTE_TO_F64,
-    SIMD_BYTE_TO_I32,
-    SIMD_BYTE_TO_I64,
-    SIMD_I32_TO_F32,
-    SIMD_I32_TO_F64,
-    SIMD_I64_TO_F32, /* by way of f64, as the reference does it */
-    SIMD_I64_TO_F64,
-    SIMD_F32_TO_F64,
-    SIMD_F64_TO_F32,
-    SIMD_F32_TO_I32, /* to integers: NaN becomes 0, what does not fit the nearest limit */
-    SIMD_F64_TO_I32,
-    SIMD_F32_TO_I64,
-    SIMD_F64_TO_I64,
-    SIMD_F32_TO_BOOL,
-    SIMD_F64_TO_BOOL,
-    SIMD_I32_TO_BOOL,
-    SIMD_I64_TO_BOOL,
-    SIMD_I32_TO_I64,
-    SIMD_I64_TO_I32 /* what does not fit becomes the nearest limit */
-} simd_conversion;
-
+/* y = x in another dtype, as graph/element.h converts; see cast.c. */
 typedef struct simd_cast {
     const void *x;
     void *y;
     int64_t count;
-    simd_conversion how;
+    wg_dtype from, to; /* two different ones */
     int threads;
 } simd_cast;
 
