@@ -5,7 +5,7 @@
 static const char *refuses_pool(const wg_node *n)
 {
     const int64_t *d = n->in[0]->shape.dim;
-    const char *why = wgi_simd_refuses_empty(n);
+    const char *why = wgi_simd_refuses_empty_floats(n);
     return why ? why : d[2] * d[3] > INT32_MAX ? "planes too large" : NULL;
 }
 
@@ -21,12 +21,12 @@ static void run_pool(wg_call *c)
                    .h = simd_window_of(&h),
                    .w = simd_window_of(&w),
                    .threads = c->threads};
-    simd_kernels(c)->max_pool(&a);
+    simd_floats(c)->max_pool(&a);
 }
 
 static const char *refuses_scatter(const wg_node *n)
 {
-    const char *why = wgi_simd_refuses_empty(n);
+    const char *why = wgi_simd_refuses_empty_floats(n);
     return why ? why : wg_value_count(n->out[0]) ? NULL : "an empty result";
 }
 
@@ -43,7 +43,7 @@ static void run_scatter(wg_call *c)
                            .windows = from[2] * from[3],
                            .threads = c->threads,
                            .failed = &failed};
-    simd_kernels(c)->pool_scatter(&a);
+    simd_floats(c)->pool_scatter(&a);
     for (int64_t o = 0; failed && o < a.planes * a.windows; o++)
         if ((uint64_t)a.index[o] >= (uint64_t)a.size) {
             wg_call_fail(c, "index %lld is outside [0,%lld)", (long long)a.index[o],
@@ -56,8 +56,8 @@ static const char *refuses_means(const wg_node *n)
 {
     const wg_pool_attrs *a = n->attrs;
     const wg_value *x = n->op == &wg_op_avg_pool2d ? n->in[0] : n->out[0];
-    if (wgi_simd_refuses_empty(n))
-        return wgi_simd_refuses_empty(n);
+    if (wgi_simd_refuses_empty_floats(n))
+        return wgi_simd_refuses_empty_floats(n);
     if (!wg_value_count(n->out[0]))
         return "an empty result";
     return a->kernel_h > 1 && x->shape.dim[3] > SIMD_MEAN_POOL_COLUMNS ? "rows too long" : NULL;
@@ -81,13 +81,13 @@ static simd_mean_pool means_of(const wg_call *c, const wg_value *of, const wg_va
 static void run_means(wg_call *c)
 {
     simd_mean_pool a = means_of(c, c->node->in[0], c->node->out[0]);
-    simd_kernels(c)->mean_pool(&a);
+    simd_floats(c)->mean_pool(&a);
 }
 
 static void run_means_grad(wg_call *c)
 {
     simd_mean_pool a = means_of(c, c->node->out[0], c->node->in[0]);
-    simd_kernels(c)->mean_pool_grad(&a);
+    simd_floats(c)->mean_pool_grad(&a);
 }
 
 const simd_kernel wgi_simd_pool[] = {

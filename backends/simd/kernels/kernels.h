@@ -357,8 +357,8 @@ typedef struct simd_reduce_axes {
 
 /* Maxima of the windows of each plane, and where in the plane they are; see pool.c. */
 typedef struct simd_pool {
-    const float *x;
-    float *y;
+    const void *x;
+    void *y;
     int64_t *index;
     int64_t planes;
     simd_window h, w; /* planes below 2^31 numbers */
@@ -368,8 +368,8 @@ typedef struct simd_pool {
 /* Means of the windows of each plane, from x to y, and the gradient, from dy to dx; see
  * mean_pool.c. */
 typedef struct simd_mean_pool {
-    const float *from;
-    float *to;
+    const void *from;
+    void *to;
     int64_t planes;
     simd_window h, w;     /* rows of up to SIMD_MEAN_POOL_COLUMNS numbers, unless h.kernel is 1 */
     bool exclude_padding; /* from what a window's sum is divided by */
@@ -380,9 +380,9 @@ enum { SIMD_MEAN_POOL_COLUMNS = 4096 };
 
 /* x[plane, index[o]] = sum of y[plane, o]; *failed is set if an index is outside the plane. */
 typedef struct simd_pool_scatter {
-    const float *y;
+    const void *y;
     const int64_t *index;
-    float *x;
+    void *x;
     int64_t planes, size, windows; /* size: numbers of a plane of x */
     int threads;
     bool *failed;
@@ -516,10 +516,6 @@ typedef struct simd_spans {
     X(recurrent_backward, simd_recurrent)                                                          \
     X(select_rows, simd_select)                                                                    \
     X(sort, simd_sort)                                                                             \
-    X(max_pool, simd_pool)                                                                         \
-    X(pool_scatter, simd_pool_scatter)                                                             \
-    X(mean_pool, simd_mean_pool)                                                                   \
-    X(mean_pool_grad, simd_mean_pool)                                                              \
     X(cast, simd_cast)                                                                             \
     X(uniform, simd_random)                                                                        \
     X(normal, simd_random)                                                                         \
@@ -546,8 +542,12 @@ typedef struct simd_spans {
     X(dropout, simd_dropout)                                                                       \
     X(elementwise, simd_elementwise)                                                               \
     X(log_softmax, simd_softmax)                                                                   \
+    X(max_pool, simd_pool)                                                                         \
+    X(mean_pool, simd_mean_pool)                                                                   \
+    X(mean_pool_grad, simd_mean_pool)                                                              \
     X(norm, simd_spans)                                                                            \
     X(permute, simd_permute)                                                                       \
+    X(pool_scatter, simd_pool_scatter)                                                             \
     X(product, simd_product)                                                                       \
     X(reduce, simd_reduce)                                                                         \
     X(reduce_axes, simd_reduce_axes)                                                               \

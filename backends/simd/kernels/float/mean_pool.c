@@ -3,6 +3,7 @@
  * sums, the taps of each window.  So what is read with a stride is one row for each row of windows.
  * The gradient goes the other way: a row of dy is spread over the taps, then added to the rows of
  * its windows. */
+#include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/window.h"
 
@@ -48,27 +49,27 @@ static int64_t next_in_part(int64_t q, int64_t from, int64_t to)
 }
 
 /* What sums are divided by where all taps of a row of windows lie within W. */
-static float whole_divisor(const simd_mean_pool *a, taps k)
+static real whole_divisor(const simd_mean_pool *a, taps k)
 {
-    return (float)((a->exclude_padding ? k.end - k.first : a->h.kernel) * a->w.kernel);
+    return (real)((a->exclude_padding ? k.end - k.first : a->h.kernel) * a->w.kernel);
 }
 
 /* By how much a window of fewer taps counts more. */
-static float share_of(const simd_mean_pool *a, taps l)
+static real share_of(const simd_mean_pool *a, taps l)
 {
-    return a->exclude_padding ? (float)a->w.kernel / (float)(l.end - l.first) : 1;
+    return a->exclude_padding ? (real)a->w.kernel / (real)(l.end - l.first) : 1;
 }
 
 /* ---- means ----------------------------------------------------------------------------------- */
 
 /* The sum of the rows of window p, in `columns` unless it is one row. */
-static const float *add_rows(const simd_mean_pool *a, const float *x, int64_t p, taps k,
-                             float *columns)
+static const real *add_rows(const simd_mean_pool *a, const real *x, int64_t p, taps k,
+                            real *columns)
 {
-    const float *row = x + window_position(&a->h, p, k.first) * a->w.size;
+    const real *row = x + window_position(&a->h, p, k.first) * a->w.size;
     if (k.end - k.first == 1)
         return row;
-    const float *next = row + a->w.size;
+    const real *next = row + a->w.size;
     for (int64_t j = 0; j < a->w.size; j++)
         columns[j] = row[j] + next[j];
     for (int64_t i = k.first + 2; i < k.end; i++) {
@@ -79,9 +80,9 @@ static const float *add_rows(const simd_mean_pool *a, const float *x, int64_t p,
     return columns;
 }
 
-static float sum_side_by_side(const float *x, int64_t n)
+static real sum_side_by_side(const real *x, int64_t n)
 {
-    float lane[LANES] = {0}, sum = 0;
+    real lane[LANES] = {0}, sum = 0;
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES)
         for (int l = 0; l < LANES; l++)
@@ -93,14 +94,14 @@ static float sum_side_by_side(const float *x, int64_t n)
     return sum;
 }
 
-SIMD_INLINE void add_tap(const float *x, int64_t stride, int64_t n, float *restrict y)
+SIMD_INLINE void add_tap(const real *x, int64_t stride, int64_t n, real *restrict y)
 {
     for (int64_t q = 0; q < n; q++)
         y[q] += x[q * stride];
 }
 
 /* y[q] = the sum of the taps of each of n windows, which lie within the row. */
-static void sum_windows(const simd_window *w, const float *x, int64_t n, float *restrict y)
+static void sum_windows(const simd_window *w, const real *x, int64_t n, real *restrict y)
 {
     for (int64_t q = 0; q < n; q++)
         y[q] = 0;
@@ -117,11 +118,11 @@ static void mean_row(const void *args, int64_t row)
 {
     const job *j = args;
     const simd_mean_pool *a = j->a;
-    float columns[COLUMNS], *y = a->to + row * a->w.count;
+    real columns[COLUMNS], *y = (real *)a->to + row * a->w.count;
     int64_t p = row % a->h.count, from = j->from, to = a->w.kernel < WIDE ? j->to : from;
     taps k = taps_of(&a->h, p);
-    const float *x = a->from + row / a->h.count * a->h.size * a->w.size,
-                *sum = add_rows(a, x, p, k, columns), divisor = whole_divisor(a, k);
+    const real *x = (const real *)a->from + row / a->h.count * a->h.size * a->w.size,
+               *sum = add_rows(a, x, p, k, columns), divisor = whole_divisor(a, k);
     if (from < to)
         sum_windows(&a->w, sum + window_position(&a->w, from, 0), to - from, y + from);
     for (int64_t q = next_in_part(-1, from, to); q < a->w.count; q = next_in_part(q, from, to)) {
@@ -148,19 +149,19 @@ void SIMD(mean_pool)(const simd_mean_pool *a)
 
 /* ---- the gradient ---------------------------------------------------------------------------- */
 
-SIMD_INLINE void spread_tap(const float *dy, int64_t stride, int64_t n, float *restrict dx)
+SIMD_INLINE void spread_tap(const real *dy, int64_t stride, int64_t n, real *restrict dx)
 {
     for (int64_t q = 0; q < n; q++)
         dx[q * stride] += dy[q];
 }
 
 /* Adds dy of each window of a row to its taps in dx, and divides dx. */
-static void spread_row(const job *j, const float *dy, float divisor, float *restrict dx)
+static void spread_row(const job *j, const real *dy, real divisor, real *restrict dx)
 {
     const simd_window *w = &j->a->w;
     int64_t from = j->from, to = j->to;
     for (int64_t l = 0; l < w->kernel && from < to; l++) {
-        float *at = dx + window_position(w, from, l);
+        real *at = dx + window_position(w, from, l);
         if (w->stride == 1)
             spread_tap(dy + from, 1, to - from, at);
         else if (w->stride == 2)
@@ -170,7 +171,7 @@ static void spread_row(const job *j, const float *dy, float divisor, float *rest
     }
     for (int64_t q = next_in_part(-1, from, to); q < w->count; q = next_in_part(q, from, to)) {
         taps t = taps_of(w, q);
-        float share = dy[q] * share_of(j->a, t);
+        real share = dy[q] * share_of(j->a, t);
         for (int64_t l = t.first; l < t.end; l++)
             dx[window_position(w, q, l)] += share;
     }
@@ -183,12 +184,12 @@ static void spread_plane(const void *args, int64_t plane)
     const job *j = args;
     const simd_mean_pool *a = j->a;
     int64_t W = a->w.size;
-    float row[COLUMNS], *dx = a->to + plane * a->h.size * W;
+    real row[COLUMNS], *dx = (real *)a->to + plane * a->h.size * W;
     memset(dx, 0, (size_t)(a->h.size * W) * sizeof *dx);
     for (int64_t p = 0; p < a->h.count; p++) {
-        const float *dy = a->from + (plane * a->h.count + p) * a->w.count;
+        const real *dy = (const real *)a->from + (plane * a->h.count + p) * a->w.count;
         taps k = taps_of(&a->h, p);
-        float *to = dx + window_position(&a->h, p, k.first) * W;
+        real *to = dx + window_position(&a->h, p, k.first) * W;
         if (a->h.kernel == 1) { /* each row of windows has a row of its own */
             spread_row(j, dy, whole_divisor(a, k), to);
             continue;

@@ -1,25 +1,42 @@
 /* The largest number of each window of a plane and where it is, and the gradient.  Windows of a row
  * of y go side by side: for each tap, one loop over those in which it lies within the plane.  A NaN
  * is larger than any number; of equal numbers the first counts. */
+#include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/window.h"
 
 #include <math.h>
 
-enum { COLUMNS = 256, LANES = 8, NONE = -1 }; /* windows of a row at a time; of a vector */
-typedef float numbers __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef uint32_t places __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+/* `place`: of as many bytes as a number.  EVERY_SECOND: of a vector and of the one that begins with
+ * its last number. */
+#ifdef SIMD_F64
+typedef uint64_t place;
+#else
+typedef uint32_t place;
+#endif
+#if defined(SIMD_F64) && !defined(__AVX512F__)
+enum { LANES = 4 };
+#define EVERY_LANE 0, 1, 2, 3
+#define EVERY_SECOND 0, 2, 5, 7
+#else
+enum { LANES = 8 };
+#define EVERY_LANE 0, 1, 2, 3, 4, 5, 6, 7
+#define EVERY_SECOND 0, 2, 4, 6, 9, 11, 13, 15
+#endif
+enum { COLUMNS = 256, BYTES = LANES * sizeof(real), NONE = -1 }; /* COLUMNS: windows at a time */
+typedef real numbers __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias));
+typedef place places __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias));
 
 /* Windows [first, first + count) of a row: the best so far, and where in the plane. */
 typedef struct windows {
     int64_t first, count;
-    float best[COLUMNS + LANES];
-    int32_t at[COLUMNS + LANES];
+    real best[COLUMNS + LANES];
+    real_bits at[COLUMNS + LANES];
 } windows;
 
 /* The numbers that are better than the best so far become the best.  No choice depends on a branch,
  * which random numbers make slow. */
-static inline void take_places(const numbers *v, const places *here, float *best, int32_t *where)
+static inline void take_places(const numbers *v, const places *here, real *best, real_bits *where)
 {
     numbers b = *(const numbers *)best;
     places better = (places)(~(*v <= b) & (b == b));
@@ -27,27 +44,39 @@ static inline void take_places(const numbers *v, const places *here, float *best
     *(places *)where = (*here & better) | (*(const places *)where & ~better);
 }
 
-static inline void take_vector(const numbers *v, int64_t at, int64_t stride, float *best,
-                               int32_t *where)
+static inline void take_vector(const numbers *v, int64_t at, int64_t stride, real *best,
+                               real_bits *where)
 {
-    static const places lane = {0, 1, 2, 3, 4, 5, 6, 7};
-    places here = (uint32_t)at + lane * (uint32_t)stride;
+    static const places lane = {EVERY_LANE};
+    places here = (place)at + lane * (place)stride;
     take_places(v, &here, best, where);
 }
 
-/* LANES numbers from `x` on; with a stride of 2 by vectors that end where the last number is. */
-static inline void load(numbers *v, const float *x, int64_t stride)
+/* LANES numbers from `x` on, `stride` apart: 2 by vectors that end where the last number is, 4 by
+ * two of these. */
+static inline void load(numbers *v, const real *x, int64_t stride)
 {
-    *v = *(const numbers *)x;
-    if (stride == 2)
-        *v = __builtin_shufflevector(*v, *(const numbers *)(x + LANES - 1), 0, 2, 4, 6, 9, 11, 13,
-                                     15);
+    if (stride <= 2) {
+        *v = *(const numbers *)x;
+        if (stride == 2)
+            *v = __builtin_shufflevector(*v, *(const numbers *)(x + LANES - 1), EVERY_SECOND);
+    } else if (stride == 4) {
+        const real *y = x + 2 * (LANES - 1);
+        numbers first = *(const numbers *)x, last = *(const numbers *)y;
+        first = __builtin_shufflevector(first, *(const numbers *)(x + LANES - 1), EVERY_SECOND);
+        last = __builtin_shufflevector(last, *(const numbers *)(y + LANES - 1), EVERY_SECOND);
+        *v = __builtin_shufflevector(first, last, EVERY_SECOND);
+    } else {
+        *v = (numbers){0};
+        for (int l = 0; l < LANES; l++)
+            (*v)[l] = x[l * stride];
+    }
 }
 
 /* `n` windows whose tap is at place `at` of the plane and `stride` further for each: whole vectors,
  * of which the last begins early.  What it takes twice is not better the second time. */
-static inline void take_vectors(const float *x, int64_t at, int64_t stride, int64_t n,
-                                float *restrict best, int32_t *restrict where)
+SIMD_INLINE void take_vectors(const real *x, int64_t at, int64_t stride, int64_t n,
+                              real *restrict best, real_bits *restrict where)
 {
     for (int64_t k = 0; k < n; k += LANES) {
         int64_t q = k + LANES <= n ? k : n - LANES;
@@ -58,30 +87,36 @@ static inline void take_vectors(const float *x, int64_t at, int64_t stride, int6
 }
 
 /* The same for any n and stride: what fills the last vector up is never better. */
-static void take_some(const float *x, int64_t at, int64_t stride, int64_t n, float *restrict best,
-                      int32_t *restrict where)
+static void take_some(const real *x, int64_t at, int64_t stride, int64_t n, real *restrict best,
+                      real_bits *restrict where)
 {
     for (int64_t q = 0; q < n; q += LANES) {
-        float value[LANES];
+        real value[LANES];
         for (int64_t l = 0; l < LANES; l++)
             value[l] = q + l < n ? x[at + (q + l) * stride] : -INFINITY;
         take_vector((const numbers *)value, at + q * stride, stride, best + q, where + q);
     }
 }
 
-static void take(const float *x, int64_t at, int64_t stride, int64_t n, float *restrict best,
-                 int32_t *restrict where)
+static void take(const real *x, int64_t at, int64_t stride, int64_t n, real *restrict best,
+                 real_bits *restrict where)
 {
     if (n >= LANES && stride == 1)
         take_vectors(x, at, 1, n, best, where);
     else if (n >= LANES && stride == 2)
         take_vectors(x, at, 2, n, best, where);
+    else if (n >= LANES && stride == 3)
+        take_vectors(x, at, 3, n, best, where);
+    else if (n >= LANES && stride == 4)
+        take_vectors(x, at, 4, n, best, where);
+    else if (n >= LANES)
+        take_vectors(x, at, stride, n, best, where);
     else
         take_some(x, at, stride, n, best, where);
 }
 
 /* One tap, in all windows of the row in which it lies within the plane. */
-static void take_tap(const simd_window *w, const float *x, int64_t row, int64_t tap, windows *of)
+static void take_tap(const simd_window *w, const real *x, int64_t row, int64_t tap, windows *of)
 {
     int64_t from, to;
     window_range(w, tap, &from, &to);
@@ -89,14 +124,14 @@ static void take_tap(const simd_window *w, const float *x, int64_t row, int64_t 
     to = simd_smaller(to, of->first + of->count);
     if (from >= to)
         return;
-    float *best = of->best + (from - of->first);
-    int32_t *where = of->at + (from - of->first);
+    real *best = of->best + (from - of->first);
+    real_bits *where = of->at + (from - of->first);
     int64_t at = row * w->size + window_position(w, from, tap);
     take(x, at, w->stride, to - from, best, where);
 }
 
 /* Some windows of row p of a plane's y; `at` is NONE where there is nothing but -inf. */
-static void run_windows(const simd_pool *a, const float *x, int64_t p, windows *of)
+static void run_windows(const simd_pool *a, const real *x, int64_t p, windows *of)
 {
     int64_t tap = window_first_tap(&a->h, p);
     for (int64_t q = 0; q < of->count + LANES; q++) {
@@ -117,17 +152,17 @@ static int64_t first_place(const simd_pool *a, int64_t p, int64_t q)
 
 /* ---- one window after the other -------------------------------------------------------------- */
 
-/* Whether that takes fewer vectors than windows side by side: there are few in a row, and they are
- * wide, as in a pooling of whole planes. */
+/* Whether that takes fewer vectors than windows side by side, by half if these fill vectors: there
+ * are few in a row, and they are wide, as in a pooling of whole planes. */
 static bool is_wide(const simd_window *w)
 {
     int64_t side_by_side = w->kernel * simd_divide_up(w->count, LANES),
             in_turn = w->count * simd_divide_up(w->kernel, LANES);
-    return w->dilation == 1 && in_turn < side_by_side;
+    return w->dilation == 1 && (w->count < LANES ? in_turn : 2 * in_turn) < side_by_side;
 }
 
 /* n numbers that lie side by side, of which number i has lane i % LANES */
-static void take_run(const float *x, int64_t at, int64_t n, float *best, int32_t *where)
+static void take_run(const real *x, int64_t at, int64_t n, real *best, real_bits *where)
 {
     int64_t whole = n / LANES * LANES;
     for (int64_t i = 0; i < whole; i += LANES)
@@ -137,24 +172,24 @@ static void take_run(const float *x, int64_t at, int64_t n, float *best, int32_t
 }
 
 /* The best of the lanes; of equal ones, or NaNs, the first in the plane. */
-static int best_lane(const float *best, const int32_t *at)
+static int best_lane(const real *best, const real_bits *at)
 {
     int top = 0;
     for (int l = 1; l < LANES; l++) {
         bool same = best[l] == best[top] || (best[l] != best[l] && best[top] != best[top]),
              more = !(best[l] <= best[top]) && best[top] == best[top];
-        top = (same ? (uint32_t)at[l] < (uint32_t)at[top] : more) ? l : top;
+        top = (same ? (place)at[l] < (place)at[top] : more) ? l : top;
     }
     return top;
 }
 
 /* Window (p, q).  Rows that are whole rows of the plane are one run. */
-static void max_of_window(const simd_pool *a, const float *x, int64_t p, int64_t q, float *y,
+static void max_of_window(const simd_pool *a, const real *x, int64_t p, int64_t q, real *y,
                           int64_t *index)
 {
     const simd_window *h = &a->h, *w = &a->w;
-    float best[LANES];
-    int32_t at[LANES];
+    real best[LANES];
+    real_bits at[LANES];
     for (int l = 0; l < LANES; l++) {
         best[l] = -INFINITY;
         at[l] = NONE;
@@ -176,9 +211,9 @@ static void max_of_window(const simd_pool *a, const float *x, int64_t p, int64_t
 static void max_of_windows(const void *args, int64_t row)
 {
     const simd_pool *a = args;
-    const float *x = a->x + row / a->h.count * a->h.size * a->w.size;
+    const real *x = (const real *)a->x + row / a->h.count * a->h.size * a->w.size;
     for (int64_t q = 0; q < a->w.count; q++)
-        max_of_window(a, x, row % a->h.count, q, a->y + row * a->w.count + q,
+        max_of_window(a, x, row % a->h.count, q, (real *)a->y + row * a->w.count + q,
                       a->index + row * a->w.count + q);
 }
 
@@ -202,8 +237,9 @@ static bool is_small(const simd_pool *a)
 
 /* LANES windows: where their first taps lie, perhaps outside of the plane */
 typedef struct lanes {
-    int32_t row[LANES], column[LANES], at[LANES];
-    float best[LANES];
+    int32_t row[LANES], column[LANES];
+    real_bits at[LANES];
+    real best[LANES];
 } lanes;
 
 static inline int32_t clamped(int32_t i, int64_t size)
@@ -212,7 +248,7 @@ static inline int32_t clamped(int32_t i, int64_t size)
     return i < 0 ? 0 : i > last ? last : i;
 }
 
-static void run_lanes(const simd_pool *a, const float *x, lanes *of)
+static void run_lanes(const simd_pool *a, const real *x, lanes *of)
 {
     for (int l = 0; l < LANES; l++) {
         of->best[l] = -INFINITY;
@@ -221,9 +257,9 @@ static void run_lanes(const simd_pool *a, const float *x, lanes *of)
     }
     for (int64_t i = 0; i < a->h.kernel; i++)
         for (int64_t j = 0; j < a->w.kernel; j++) {
-            int32_t here[LANES], down = (int32_t)(i * a->h.dilation),
-                                 right = (int32_t)(j * a->w.dilation);
-            float v[LANES];
+            real_bits here[LANES];
+            int32_t down = (int32_t)(i * a->h.dilation), right = (int32_t)(j * a->w.dilation);
+            real v[LANES];
 #pragma omp simd
             for (int l = 0; l < LANES; l++)
                 here[l] = clamped(of->row[l] + down, a->h.size) * (int32_t)a->w.size +
@@ -239,8 +275,8 @@ static void max_of_plane(const void *args, int64_t plane)
 {
     const simd_pool *a = args;
     int64_t count = a->h.count * a->w.count, p = 0, q = 0;
-    const float *x = a->x + plane * a->h.size * a->w.size;
-    float *y = a->y + plane * count;
+    const real *x = (const real *)a->x + plane * a->h.size * a->w.size;
+    real *y = (real *)a->y + plane * count;
     int64_t *index = a->index + plane * count;
     for (int64_t o = 0; o < count; o += LANES) {
         lanes of;
@@ -266,14 +302,14 @@ static void max_row(const void *args, int64_t row)
 {
     const simd_pool *a = args;
     windows of;
-    const float *x = a->x + row / a->h.count * a->h.size * a->w.size;
+    const real *x = (const real *)a->x + row / a->h.count * a->h.size * a->w.size;
     for (of.first = 0; of.first < a->w.count; of.first += COLUMNS) {
         of.count = simd_smaller(COLUMNS, a->w.count - of.first);
         run_windows(a, x, row % a->h.count, &of);
-        float *y = a->y + row * a->w.count + of.first;
+        real *y = (real *)a->y + row * a->w.count + of.first;
         int64_t *index = a->index + row * a->w.count + of.first;
         memcpy(y, of.best, (size_t)of.count * sizeof *y);
-        int32_t none = 0;
+        real_bits none = 0;
         for (int64_t q = 0; q < of.count; q++) {
             index[q] = of.at[q];
             none |= of.at[q] == NONE;
@@ -300,9 +336,9 @@ void SIMD(max_pool)(const simd_pool *a)
 static void scatter_plane(const void *args, int64_t plane)
 {
     const simd_pool_scatter *a = args;
-    const float *y = a->y + plane * a->windows;
+    const real *y = (const real *)a->y + plane * a->windows;
     const int64_t *index = a->index + plane * a->windows;
-    float *x = a->x + plane * a->size;
+    real *x = (real *)a->x + plane * a->size;
     memset(x, 0, (size_t)a->size * sizeof *x);
     for (int64_t o = 0; o < a->windows; o++) {
         if ((uint64_t)index[o] >= (uint64_t)a->size) {
