@@ -269,7 +269,7 @@ static int64_t next_matrix(const wg_value *v, bool all)
 enum { MANY = 8 };
 
 /* The matrices of a matmul, tiny or not.  The rows of one long matrix count as matrices of ROWS
- * rows. */
+ * rows; but a column times one number is a row of the packed product. */
 static tiny_products matrices_of(const wg_node *n)
 {
     enum { ROWS = 8 };
@@ -290,7 +290,7 @@ static tiny_products matrices_of(const wg_node *n)
                    .b_step = p->tb ? 1 : p->ldb,
                    .b_column = p->tb ? p->ldb : 1};
     t.a_next = rows ? ROWS * t.a_row : next_matrix(x, all);
-    bool many = (rows ? t.count : a.batches) >= MANY;
+    bool many = (rows ? t.count : a.batches) >= MANY && !(rows && p->n == 1 && p->k == 1);
     return (tiny_products){.one = t, .runs = many ? a.batches / run : 0};
 }
 

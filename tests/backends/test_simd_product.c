@@ -302,10 +302,40 @@ static void almost_infinite_products_are_finite(void **state)
     free(old);
 }
 
+/* Vectors without gaps, which lie along either axis */
+static void products_of_vectors_are_right(void **state)
+{
+    (void)state;
+    setting s = product_tables();
+    for (int i = 0; i < drawn_cases(TRIES); i++) {
+        int64_t size[3] = {1, 1, 1};
+        size[draw(&s, 3)] = draw_size(&s, 2 * MAX / 100);
+        if (draw(&s, 3) == 0)
+            size[draw(&s, 3)] = draw_size(&s, LARGEST);
+        check_size(&s, size[0], size[1], size[2], false);
+    }
+}
+
+/* Rows of C that are sums of up to eight rows of B, by pieces of columns and of rows; with one
+ * term, of columns too, which lie like rows. */
+static void products_of_few_terms_are_right(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {1, 2, 8, 9, 300}, columns[] = {15, 33, 1024, 2051};
+    setting s = product_tables();
+    for (int64_t k = 1; k <= 9; k++)
+        for (int i = 0; i < WG_COUNT(rows); i++)
+            for (int j = 0; j < WG_COUNT(columns); j++)
+                if (rows[i] * columns[j] < 1 << 16)
+                    check_size(&s, rows[i], columns[j], k, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_right_at_any_number_of_threads),
+        cmocka_unit_test(products_of_few_terms_are_right),
+        cmocka_unit_test(products_of_vectors_are_right),
         cmocka_unit_test(so_are_large_ones),
         cmocka_unit_test(scratch_grows_with_sizes),
         cmocka_unit_test(what_is_not_finite_shows),

@@ -20,7 +20,8 @@
  *
  * A thin product, of few rows, would use what it packs too few times.  There, threads share panels
  * of B, packed only if they do not lie well, and read A where it lies.  Very few rows times rows of
- * B (x w') are dot products along k.
+ * B (x w') are dot products along k, unless k is short.  And where k is a few terms, rows of C are
+ * sums of rows of B, without tiles.
  *
  * Each number of C is the sum of its blocks' sums, added to it in their order, and the blocks
  * depend on k alone, segments on m, n and k (dot products are summed by lanes of k): so bits depend
@@ -32,7 +33,11 @@ enum {
     FEW = 4,   /* maximum rows for dot products, ... */
     FEWER = 2, /* ... of fewer than SHORT terms, where their sums of lanes count */
     SHORT = 128,
+    /* minimum terms, since each ends with a sum of lanes */
+    LEAST = 4 * LANES < 32 ? 4 * LANES : 32,
     DOTS = 8,          /* columns of dot products at a time */
+    TERMS = 8,         /* maximum terms of a product whose rows are sums of rows of B, */
+    ROWS_OF_TERMS = 8, /* and its maximum rows unless there is one term */
     THIN = 4 * HEIGHT, /* maximum rows of a thin product */
     VERY_NARROW = 128, /* NARROW where rows of A collide in the cache: whole pages apart */
     PAGE = 4096 / sizeof(real),
@@ -464,14 +469,115 @@ static void run_few(plan *w)
         run_dot_columns(w->p, first, simd_smaller(first + COLUMNS, w->p->n));
 }
 
-void SIMD(product)(const simd_product *p)
+/* ---- a few terms ----------------------------------------------------------------------------- */
+
+/* c[j] = sum of a[q] b(q, j) + beta c[j], over few q; `terms` is a constant where this is called */
+SIMD_INLINE void add_terms(const real *a, int terms, const real *b, int64_t ldb, real beta,
+                           int64_t n, real *restrict c)
 {
-    if (p->m <= 0 || p->n <= 0)
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++) {
+        real sum = a[0] * b[j];
+        for (int q = 1; q < terms; q++)
+            sum += a[q] * b[q * ldb + j];
+        c[j] = beta != 0 ? sum + beta * c[j] : sum;
+    }
+}
+
+#define ADD_TERMS(count)                                                                           \
+    static void add_##count(const real *a, const real *b, int64_t ldb, real beta, int64_t n,       \
+                            real *c)                                                               \
+    {                                                                                              \
+        if (beta != 0)                                                                             \
+            add_terms(a, count, b, ldb, beta, n, c);                                               \
+        else                                                                                       \
+            add_terms(a, count, b, ldb, 0, n, c);                                                  \
+    }
+ADD_TERMS(1)
+ADD_TERMS(2)
+ADD_TERMS(3)
+ADD_TERMS(4)
+ADD_TERMS(5)
+ADD_TERMS(6)
+ADD_TERMS(7)
+ADD_TERMS(8)
+
+static void (*const add_by_count[TERMS])(const real *, const real *, int64_t, real, int64_t,
+                                         real *) = {add_1, add_2, add_3, add_4,
+                                                    add_5, add_6, add_7, add_8};
+
+/* n columns of a row, from `column` on; relu keeps NaN */
+static void run_row_of_terms(const simd_product *p, int64_t row, int64_t column, int64_t n)
+{
+    real a[TERMS], *c = simd_product_c(p, row, column);
+    const real *bias = p->bias;
+    for (int64_t q = 0; q < p->k; q++)
+        a[q] = (real)p->alpha * *simd_product_a(p, row, q);
+    add_by_count[p->k - 1](a, simd_product_b(p, 0, column), p->ldb, (real)p->beta, n, c);
+    for (int64_t j = 0; bias && j < n; j++)
+        c[j] += bias[column + j];
+    for (int64_t j = 0; p->relu && j < n; j++)
+        c[j] = c[j] <= 0 ? 0 : c[j];
+}
+
+/* Threads share pieces of rows and of columns. */
+static void run_terms(plan *w)
+{
+    enum { COLUMNS = 1 << 10, NUMBERS = 1 << 13 };
+    const simd_product *p = w->p;
+    int64_t rows = simd_larger(NUMBERS / simd_smaller(p->n, COLUMNS), 1),
+            across = simd_divide_up(p->n, COLUMNS), pieces = across * simd_divide_up(p->m, rows);
+    for (int64_t piece; (piece = simd_take(&w->work.taken)) < pieces;) {
+        int64_t row = piece / across * rows, end = simd_smaller(row + rows, p->m),
+                column = piece % across * COLUMNS, n = simd_smaller(COLUMNS, p->n - column);
+        for (; row < end; row++)
+            run_row_of_terms(p, row, column, n);
+    }
+}
+
+static bool has_few_terms(const simd_product *p)
+{
+    return p->k > 0 && p->k <= TERMS && !p->tb && p->n >= LANES &&
+           (p->k == 1 || p->m <= ROWS_OF_TERMS);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+/* Numbers one after the other are a row as well as a column: both operands lie along k if that is
+ * long, and along the other axis if k is 1. */
+static simd_product without_transposes(simd_product p)
+{
+    if (p.ta && p.lda == 1 && p.m == 1) {
+        p.ta = false;
+        p.lda = p.k;
+    }
+    if (p.ta && p.k == 1) {
+        p.ta = false;
+        p.lda = 1;
+    }
+    if (p.tb && p.ldb == 1 && p.k == 1) {
+        p.tb = false;
+        p.ldb = p.n;
+    } else if (!p.tb && p.ldb == 1 && p.n == 1 && p.k >= LEAST) {
+        p.tb = true;
+        p.ldb = p.k;
+    }
+    return p;
+}
+
+void SIMD(product)(const simd_product *given)
+{
+    if (given->m <= 0 || given->n <= 0)
         return;
-    bool few = p->m <= (p->k < SHORT ? FEWER : FEW) && p->tb && !p->ta;
+    const simd_product one = without_transposes(*given), *p = &one;
+    bool few = p->m <= (p->k < SHORT ? FEWER : FEW) && p->tb && !p->ta && p->k >= LEAST;
     bool is_long = simd_product_segments(p->m, p->n, p->k) > 1 && !p->bias && !p->relu;
     plan w = is_long ? plan_long(p) : plan_of(p);
-    void (*run)(plan *) = few ? run_few : is_long ? run_long : w.thin ? run_thin : run_slabs;
+    void (*run)(plan *) = has_few_terms(p) ? run_terms
+                          : few            ? run_few
+                          : is_long        ? run_long
+                          : w.thin         ? run_thin
+                                           : run_slabs;
     if (p->threads > 1) {
 #pragma omp parallel num_threads(p->threads)
         run(&w);
