@@ -3,6 +3,7 @@
  * makes a matrix product of the convolution.  The exceptions are below in is_better_plain;
  * docs/notes/performance.md has the figures. */
 #include "backends/onednn/internal.h"
+#include "backends/winograd.h"
 #include "wengert/ops/conv.h"
 #include "wengert/ops/fused.h"
 
@@ -263,6 +264,8 @@ static const char *better_by_own_kernels(const conv *c, const od_plan *plan)
         if (c->g.groups > 1)
             return "groups are unfolded one by one";
     }
+    if (c->axes == 2 && wgi_winograd_pays(&c->g))
+        return "minimal filtering";
     return has_few_channels(c) ? "few channels" : NULL;
 }
 

@@ -1,8 +1,10 @@
-/* Convolutions and their gradients, in f64, and in f32 those that oneDNN does not take: of few
- * channels a group by kernels/float/direct.c, others by kernels/float/conv.c. */
+/* Convolutions and their gradients: of 3x3 taps in f32 by kernels/winograd.c; in f64, and in f32
+ * those that oneDNN does not take, of few channels a group by kernels/float/direct.c, others by
+ * kernels/float/conv.c. */
 #include "backends/simd/internal.h"
 #include "backends/simd/kernels/direct.h"
-#include "wengert/ops/conv.h"
+#include "backends/simd/kernels/winograd.h"
+#include "backends/winograd.h"
 
 /* Which of a node's tensors is x, the weights and y: operands, or -1 for the result. */
 typedef struct roles {
@@ -30,11 +32,16 @@ static const wg_shape *shape_of(const wg_node *n, int role)
     return role < 0 ? &n->out[0]->shape : &n->in[role]->shape;
 }
 
-static simd_conv conv_of(const wg_node *n, int threads)
+static wg_conv_geometry geometry_of(const wg_node *n)
 {
     const roles *r = roles_of(n);
-    wg_conv_geometry g =
-        wg_conv_geometry_of(n->attrs, shape_of(n, r->x), shape_of(n, r->weight), shape_of(n, r->y));
+    return wg_conv_geometry_of(n->attrs, shape_of(n, r->x), shape_of(n, r->weight),
+                               shape_of(n, r->y));
+}
+
+static simd_conv conv_of(const wg_node *n, int threads)
+{
+    wg_conv_geometry g = geometry_of(n);
     return (simd_conv){.batch = g.batch,
                        .groups = g.groups,
                        .in = g.in,
@@ -83,6 +90,22 @@ static const char *refuses_direct(const wg_node *n)
     return simd_direct_room(&p, sizeof(double)) > LARGE ? "large rows" : NULL;
 }
 
+/* By minimal filtering (backends/winograd.h) */
+static const char *refuses_winograd(const wg_node *n)
+{
+    const char *why = wgi_simd_refuses_empty(n);
+    if (why || wg_value_count(n->out[0]) == 0)
+        return why ? why : "an empty result";
+    wg_conv_geometry g = geometry_of(n);
+    return wgi_winograd_pays(&g) ? NULL : "minimal filtering would not pay";
+}
+
+static size_t scratch_winograd(const wg_node *n, int threads)
+{
+    simd_conv a = conv_of(n, threads);
+    return (size_t)simd_winograd_scratch(&a, roles_of(n)->kind) * sizeof(float);
+}
+
 static size_t scratch_direct(const wg_node *n, int threads)
 {
     simd_conv a = conv_of(n, threads);
@@ -125,6 +148,21 @@ static void run_grad_w(wg_call *c)
     run(c, simd_floats(c)->conv_grad_w);
 }
 
+static void run_winograd_forward(wg_call *c)
+{
+    run(c, simd_kernels(c)->winograd_forward);
+}
+
+static void run_winograd_grad_x(wg_call *c)
+{
+    run(c, simd_kernels(c)->winograd_grad_x);
+}
+
+static void run_winograd_grad_w(wg_call *c)
+{
+    run(c, simd_kernels(c)->winograd_grad_w);
+}
+
 static void run_direct_forward(wg_call *c)
 {
     run(c, simd_floats(c)->direct_forward);
@@ -141,6 +179,9 @@ static void run_direct_grad_w(wg_call *c)
 }
 
 const simd_kernel wgi_simd_conv[] = {
+    {&wg_op_conv2d, "winograd", refuses_winograd, scratch_winograd, run_winograd_forward},
+    {&wg_op_conv2d_grad_x, "winograd", refuses_winograd, scratch_winograd, run_winograd_grad_x},
+    {&wg_op_conv2d_grad_w, "winograd", refuses_winograd, scratch_winograd, run_winograd_grad_w},
     {&wg_op_conv2d, "direct", refuses_direct, scratch_direct, run_direct_forward},
     {&wg_op_conv3d, "direct", refuses_direct, scratch_direct, run_direct_forward},
     {&wg_op_conv2d_grad_x, "direct", refuses_direct, scratch_direct, run_direct_grad_x},

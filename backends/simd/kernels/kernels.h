@@ -521,7 +521,10 @@ typedef struct simd_spans {
     X(normal, simd_random)                                                                         \
     X(embedding_grad, simd_embedding)                                                              \
     X(fold, simd_fold)                                                                             \
-    X(linear_loss, simd_loss)
+    X(linear_loss, simd_loss)                                                                      \
+    X(winograd_forward, simd_conv)                                                                 \
+    X(winograd_grad_x, simd_conv)                                                                  \
+    X(winograd_grad_w, simd_conv)
 
 /* Of amx/ */
 #define SIMD_AMX_KERNELS(X) X(amx_product, simd_product)

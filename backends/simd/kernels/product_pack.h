@@ -140,4 +140,35 @@ static void pack_b(const simd_product *p, int64_t column, int64_t columns, int64
     pack(&s, to, WIDTH);
 }
 
+/* ---- tiles of packed operands ---------------------------------------------------------------- */
+
+#define PACKED(name, height, vectors)                                                              \
+    static void name(const tile *t)                                                                \
+    {                                                                                              \
+        run_tile(t, 1, HEIGHT, WIDTH, height, vectors);                                            \
+    }
+PACKED(packed_full, HEIGHT, VECTORS)
+PACKED(packed_8, EIGHT, VECTORS)
+PACKED(packed_4, 4, VECTORS)
+PACKED(packed_2, 2, VECTORS)
+PACKED(slim_packed_full, HEIGHT, 1) /* one vector wide */
+PACKED(slim_packed_8, EIGHT, 1)
+PACKED(slim_packed_4, 4, 1)
+PACKED(slim_packed_2, 2, 1)
+
+/* Both operands are packed, with zeros where a panel reaches beyond them: some rows too many do no
+ * harm. */
+static void packed_tile(const tile *t)
+{
+    bool slim = t->columns <= LANES;
+    if (HEIGHT > 8 && t->rows > 8)
+        (slim ? slim_packed_full : packed_full)(t);
+    else if (t->rows > 4)
+        (slim ? slim_packed_8 : packed_8)(t);
+    else if (t->rows > 2)
+        (slim ? slim_packed_4 : packed_4)(t);
+    else
+        (slim ? slim_packed_2 : packed_2)(t);
+}
+
 #endif

@@ -148,25 +148,12 @@ SIMD_INLINE void run_tile(const tile *t, int64_t a_row, int64_t a_step, int64_t 
 
 /* Tiles of each size; functions of their own, as clang merges calls that differ in constants
  * only. */
-#define PACKED(name, height, vectors)                                                              \
-    static void name(const tile *t)                                                                \
-    {                                                                                              \
-        run_tile(t, 1, HEIGHT, WIDTH, height, vectors);                                            \
-    }
 #define LOOSE(name, height, vectors)                                                               \
     static void name(const tile *t)                                                                \
     {                                                                                              \
         run_tile(t, t->a_row, t->a_step, t->b_step, height, vectors);                              \
     }
 enum { EIGHT = HEIGHT < 8 ? HEIGHT : 8 };
-PACKED(packed_full, HEIGHT, VECTORS)
-PACKED(packed_8, EIGHT, VECTORS)
-PACKED(packed_4, 4, VECTORS)
-PACKED(packed_2, 2, VECTORS)
-PACKED(slim_packed_full, HEIGHT, 1) /* one vector wide */
-PACKED(slim_packed_8, EIGHT, 1)
-PACKED(slim_packed_4, 4, 1)
-PACKED(slim_packed_2, 2, 1)
 LOOSE(loose_full, HEIGHT, VECTORS)
 LOOSE(loose_8, EIGHT, VECTORS)
 LOOSE(loose_4, 4, VECTORS)
@@ -178,22 +165,7 @@ LOOSE(slim_4, 4, 1)
 LOOSE(slim_2, 2, 1)
 LOOSE(slim_1, 1, 1)
 
-/* Both operands are packed, with zeros where a panel reaches beyond them: some rows too many do no
- * harm. */
-static void packed_tile(const tile *t)
-{
-    bool slim = t->columns <= LANES;
-    if (HEIGHT > 8 && t->rows > 8)
-        (slim ? slim_packed_full : packed_full)(t);
-    else if (t->rows > 4)
-        (slim ? slim_packed_8 : packed_8)(t);
-    else if (t->rows > 2)
-        (slim ? slim_packed_4 : packed_4)(t);
-    else
-        (slim ? slim_packed_2 : packed_2)(t);
-}
-
-/* The same where A lies anywhere, and maybe B: rows that are not there must not be read. */
+/* A lies anywhere, and maybe B: rows that are not there must not be read. */
 static void loose_tile(const tile *t)
 {
     bool slim = t->columns <= LANES;
