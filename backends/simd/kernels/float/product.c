@@ -471,27 +471,29 @@ static void run_few(plan *w)
 
 /* ---- a few terms ----------------------------------------------------------------------------- */
 
-/* c[j] = sum of a[q] b(q, j) + beta c[j], over few q; `terms` is a constant where this is called */
-SIMD_INLINE void add_terms(const real *a, int terms, const real *b, int64_t ldb, real beta,
-                           int64_t n, real *restrict c)
+/* c[j] = alpha (sum of a[q] b(q, j)) + beta c[j], over few q; `terms` is a constant where this is
+ * called.  Rounded as tiles are, for which of the two makes a number depends on how many rows there
+ * are. */
+SIMD_INLINE void add_terms(const real *a, int terms, const real *b, int64_t ldb, real alpha,
+                           real beta, int64_t n, real *restrict c)
 {
 #pragma omp simd
     for (int64_t j = 0; j < n; j++) {
-        real sum = a[0] * b[j];
-        for (int q = 1; q < terms; q++)
+        real sum = 0; /* not a[0] b[j], which may be -0 */
+        for (int q = 0; q < terms; q++)
             sum += a[q] * b[q * ldb + j];
-        c[j] = beta != 0 ? sum + beta * c[j] : sum;
+        c[j] = beta != 0 ? alpha * sum + beta * c[j] : alpha * sum;
     }
 }
 
 #define ADD_TERMS(count)                                                                           \
-    static void add_##count(const real *a, const real *b, int64_t ldb, real beta, int64_t n,       \
-                            real *c)                                                               \
+    static void add_##count(const real *a, const real *b, int64_t ldb, real alpha, real beta,      \
+                            int64_t n, real *c)                                                    \
     {                                                                                              \
         if (beta != 0)                                                                             \
-            add_terms(a, count, b, ldb, beta, n, c);                                               \
+            add_terms(a, count, b, ldb, alpha, beta, n, c);                                        \
         else                                                                                       \
-            add_terms(a, count, b, ldb, 0, n, c);                                                  \
+            add_terms(a, count, b, ldb, alpha, 0, n, c);                                           \
     }
 ADD_TERMS(1)
 ADD_TERMS(2)
@@ -502,7 +504,7 @@ ADD_TERMS(6)
 ADD_TERMS(7)
 ADD_TERMS(8)
 
-static void (*const add_by_count[TERMS])(const real *, const real *, int64_t, real, int64_t,
+static void (*const add_by_count[TERMS])(const real *, const real *, int64_t, real, real, int64_t,
                                          real *) = {add_1, add_2, add_3, add_4,
                                                     add_5, add_6, add_7, add_8};
 
@@ -512,8 +514,9 @@ static void run_row_of_terms(const simd_product *p, int64_t row, int64_t column,
     real a[TERMS], *c = simd_product_c(p, row, column);
     const real *bias = p->bias;
     for (int64_t q = 0; q < p->k; q++)
-        a[q] = (real)p->alpha * *simd_product_a(p, row, q);
-    add_by_count[p->k - 1](a, simd_product_b(p, 0, column), p->ldb, (real)p->beta, n, c);
+        a[q] = *simd_product_a(p, row, q);
+    add_by_count[p->k - 1](a, simd_product_b(p, 0, column), p->ldb, (real)p->alpha, (real)p->beta,
+                           n, c);
     for (int64_t j = 0; bias && j < n; j++)
         c[j] += bias[column + j];
     for (int64_t j = 0; p->relu && j < n; j++)
