@@ -120,7 +120,7 @@ code 2 bench up;               says err "no benchmark 'up'; did you mean 'op'?"
 code 0 bench op --help;        says out "Usage: wengert bench op"; says out "--backend=NAME|FILE"
 quick="--no-limits --runs 1"
 code 0 bench op matmul $quick --grad --shape 5x6,6x7 --shape 8x8,8x8 --threads 1
-says out "matmul nn: 5x6,6x7: 4.2e-07 GFLOP"; says out "matmul gradient, nn: 8x8,8x8"; says out "median"
+says out "matmul nn: 5x6,6x7: 420 FLOP"; says out "matmul gradient, nn: 8x8,8x8"; says out "median"
 code 0 bench op embedding $quick --shape 40x8,3x5@40; says out "embedding"
 code 0 bench op embedding $quick --preset base
 # on its samples: all, enlarged, or one by its name
