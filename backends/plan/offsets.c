@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BY_SIZE_MAX = 3000, MOST_STEPS = 1 << 22, MOST_ROUNDS = 256 };
+enum { BY_SIZE_MAX = 3000, MOST_STEPS = 1 << 20, MOST_ROUNDS = 256 };
 
 /* ---- along the order ------------------------------------------------------------------------- */
 
