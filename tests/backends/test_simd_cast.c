@@ -131,7 +131,7 @@ static void draw_operand(setting *s, wg_dtype dtype, void *x, int64_t count)
         wgi_put_element(x, dtype, i, drawn_number(s));
     if (dtype == WG_I64) /* some that no double is */
         for (int64_t i = 0; i < count; i += 3)
-            ((int64_t *)x)[i] += i % 5 - 2 * (((int64_t *)x)[i] > 0);
+            ((int64_t *)x)[i] += ((int64_t *)x)[i] > 0 ? -(i % 5) : i % 5;
 }
 
 /* y by the reference backend; whether numbers differ, of which NaN is one, is a matter of bits. */
