@@ -249,6 +249,45 @@ static void check_with(setting *s, bool in_b, real x, wide scale, wide other_sca
     free(old);
 }
 
+/* The bits of a row do not tell how many rows there are, though another loop makes few rows of few
+ * terms: zeros of either sign among them. */
+static void rows_of_few_terms_are_those_of_many(void **state)
+{
+    (void)state;
+    enum { FEW_ROWS = 5, ROWS = 40, N = 70, MOST_TERMS = 8 };
+    setting s = product_tables();
+    real *a = numbers(&s, ROWS * MOST_TERMS), *b = numbers(&s, MOST_TERMS * N),
+         *old = numbers(&s, ROWS * N);
+    for (int i = 0; i < ROWS * MOST_TERMS; i += 3)
+        a[i] = 0;
+    for (int t = 0; t < s.n_tables; t++)
+        for (int k = 1; k <= MOST_TERMS; k++)
+            for (int zeros = 0; zeros < 2; zeros++) {
+                const wide alpha = zeros ? 1 : 0.375L;
+                simd_product p = {.m = ROWS,
+                                  .n = N,
+                                  .k = k,
+                                  .alpha = (double)alpha,
+                                  .a = a,
+                                  .lda = k,
+                                  .b = b,
+                                  .ldb = N,
+                                  .ldc = N};
+                if (zeros)
+                    memset(a, 0, (size_t)(FEW_ROWS * k) * sizeof *a);
+                real *many = result_of(s.table[t], p, 1, old);
+                p.m = FEW_ROWS;
+                real *few = result_of(s.table[t], p, 1, old);
+                check_that(memcmp(few, many, FEW_ROWS * N * sizeof *few) == 0, "%s, %d terms",
+                           s.table[t]->isa, k);
+                free_room(many, ROWS * N);
+                free_room(few, FEW_ROWS * N);
+            }
+    free(a);
+    free(b);
+    free(old);
+}
+
 /* Infinity, NaN, the largest numbers, and operands all of whose numbers are tiny */
 static void extreme_numbers_are_multiplied_as_others(void **state)
 {
@@ -339,6 +378,7 @@ int main(void)
         cmocka_unit_test(so_are_large_ones),
         cmocka_unit_test(scratch_grows_with_sizes),
         cmocka_unit_test(what_is_not_finite_shows),
+        cmocka_unit_test(rows_of_few_terms_are_those_of_many),
         cmocka_unit_test(extreme_numbers_are_multiplied_as_others),
         cmocka_unit_test(almost_infinite_products_are_finite),
     };

@@ -6,6 +6,8 @@
 #include "tests/test.h"
 #include "wengert.h"
 
+#include <unistd.h>
+
 static const char path[] = "made.onnx";
 static wg_error error;
 
@@ -30,6 +32,14 @@ static inline void refused_model(made *m, wg_status status, const char *first, c
     made_write(m, path);
     refused(NULL, status, first, second);
     made_free(m);
+}
+
+/* After all tests */
+static inline int leave(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
 }
 
 static inline void write_bytes(const char *name, const void *bytes, size_t size)

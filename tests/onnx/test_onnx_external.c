@@ -170,13 +170,6 @@ static void weights_are_read_in_pieces_or_not_at_all(void **state)
     unlink("made.bin");
 }
 
-static int leave(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -459,13 +459,6 @@ static void subgraphs_are_not_deep(void **state)
     refused_model(&m, WG_EDATA, "(If, opset 17)", "operand 0 is missing");
 }
 
-static int leave(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
