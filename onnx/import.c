@@ -134,10 +134,9 @@ static bool add_initializers(ox_import *m, const ox_graph_proto *g)
 static bool check_names(ox_import *m, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        size_t length = strlen(names[i]);
         const ox_item *item = wgi_ox_names_get(&m->scope->names, names[i]);
-        bool any = length && names[i][length - 1] == '*';
-        if (!any && !(item && item->is_initializer && wg_dtype_is_float(item->tensor->dtype)))
+        if (!wgi_ox_is_open(names[i]) &&
+            !(item && item->is_initializer && wg_dtype_is_float(item->tensor->dtype)))
             return wgi_ox_stop(m, WG_EINVAL, "no initializer of floats is called '%s'", names[i]);
     }
     return true;

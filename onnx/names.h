@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Keys are texts that outlive the table; zero is an empty one. */
 typedef struct ox_names {
@@ -16,5 +17,11 @@ typedef struct ox_names {
 
 void *wgi_ox_names_get(const ox_names *t, const char *key);      /* NULL if there is none */
 bool wgi_ox_names_put(ox_names *t, const char *key, void *item); /* false without memory */
+
+/* Whether a name of the options ends in '*', which stands for any rest. */
+static inline bool wgi_ox_is_open(const char *name)
+{
+    return *name && name[strlen(name) - 1] == '*';
+}
 
 #endif

@@ -83,12 +83,10 @@ void *wgi_ox_alloc(ox_node *n, size_t size)
 
 static bool is_among(const char *const *patterns, size_t n, const char *name)
 {
-    for (size_t i = 0; i < n; i++) {
-        size_t length = strlen(patterns[i]);
-        bool any = length && patterns[i][length - 1] == '*';
-        if (any ? strncmp(patterns[i], name, length - 1) == 0 : strcmp(patterns[i], name) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (wgi_ox_is_open(patterns[i]) ? strncmp(patterns[i], name, strlen(patterns[i]) - 1) == 0
+                                        : strcmp(patterns[i], name) == 0)
             return true;
-    }
     return false;
 }
 
