@@ -39,76 +39,71 @@ typedef struct room {
     bool *failed;
 } room;
 
-/* A product in `down` blocks of rows times `across` blocks of columns. */
-typedef struct grid {
-    const simd_product *p;
-    int64_t down, across;
-    const room *room;
-} grid;
-
-static void multiply_block(const void *args, int64_t block, int me)
-{
-    const grid *g = args;
-    const simd_product *p = g->p;
-    int64_t row = block_begin(block % g->down, g->down, p->m);
-    int64_t column = block_begin(block / g->down, g->across, p->n);
-    simd_product part = *p;
-    part.m = block_begin(block % g->down + 1, g->down, p->m) - row;
-    part.n = block_begin(block / g->down + 1, g->across, p->n) - column;
-    part.a = simd_product_a(p, row, 0);
-    part.b = simd_product_b(p, 0, column);
-    part.c = simd_product_c(p, row, column);
-    part.scratch = g->room->data + me * g->room->size;
-    if (part.m > 0 && part.n > 0)
-        simd_gemm(&part, g->room->failed);
-}
-
-/* By all threads. */
-static void multiply_together(const simd_product *p, const room *r)
-{
-    simd_product all = *p;
-    all.threads = r->threads;
-    all.scratch = r->data;
-    SIMD(product)(&all);
-}
-
-/* Each block is computed by one thread. */
-static void multiply(const simd_product *p, int64_t down, int64_t across, const room *r)
-{
-    if (TOGETHER)
-        multiply_together(p, r);
-    else
-        simd_uneven_tasks(r->threads, down * across, 1, multiply_block,
-                          &(grid){p, down, across, r});
-}
-
-/* A product in pieces of its sum, each [m, n] of `partial`. */
+/* A product in tasks, each of which one thread computes: `down` blocks of rows times `across` blocks
+ * of columns; or, for a result of few blocks and a long sum, neither a nor b transposed and beta 0,
+ * `pieces` of the sum, each into its own [m, n] of `partial`.  All by sizes alone. */
 typedef struct division {
-    const simd_product *p;
-    int64_t pieces;
+    simd_product p;
+    int64_t down, across, pieces;
     float *partial;
-    const room *room;
 } division;
 
-static void multiply_piece(const void *args, int64_t i, int me)
+/* Products that wait for nothing of one another */
+typedef struct products {
+    division part[2];
+    int count;
+    const room *room;
+} products;
+
+static int64_t tasks_of(const division *d)
 {
-    const division *d = args;
-    const simd_product *p = d->p;
-    int64_t k = block_begin(i, d->pieces, p->k);
-    simd_product part = *p;
-    part.k = block_begin(i + 1, d->pieces, p->k) - k;
-    part.a = simd_product_a(p, 0, k);
-    part.b = simd_product_b(p, k, 0);
-    part.c = d->partial + i * p->m * p->n;
-    part.ldc = p->n;
-    part.scratch = d->room->data + me * d->room->size;
-    simd_gemm(&part, d->room->failed);
+    return d->pieces > 1 ? d->pieces : d->down * d->across;
 }
 
+static simd_product block_of(const division *d, int64_t i)
+{
+    const simd_product *p = &d->p;
+    int64_t row = block_begin(i % d->down, d->down, p->m),
+            column = block_begin(i / d->down, d->across, p->n);
+    simd_product block = *p;
+    block.m = block_begin(i % d->down + 1, d->down, p->m) - row;
+    block.n = block_begin(i / d->down + 1, d->across, p->n) - column;
+    block.a = simd_product_a(p, row, 0);
+    block.b = simd_product_b(p, 0, column);
+    block.c = simd_product_c(p, row, column);
+    return block;
+}
+
+static simd_product piece_of(const division *d, int64_t i)
+{
+    const simd_product *p = &d->p;
+    int64_t k = block_begin(i, d->pieces, p->k);
+    simd_product piece = *p;
+    piece.k = block_begin(i + 1, d->pieces, p->k) - k;
+    piece.a = simd_product_a(p, 0, k);
+    piece.b = simd_product_b(p, k, 0);
+    piece.c = d->partial + i * p->m * p->n;
+    piece.ldc = p->n;
+    return piece;
+}
+
+static void multiply_task(const void *args, int64_t i, int me)
+{
+    const products *all = args;
+    const division *d = all->part;
+    for (; i >= tasks_of(d); d++)
+        i -= tasks_of(d);
+    simd_product p = d->pieces > 1 ? piece_of(d, i) : block_of(d, i);
+    p.scratch = all->room->data + me * all->room->size;
+    if (p.m > 0 && p.n > 0)
+        simd_gemm(&p, all->room->failed);
+}
+
+/* Row `row` of the result of a division into pieces, in their order */
 static void add_pieces(const void *args, int64_t row)
 {
     const division *d = args;
-    const simd_product *p = d->p;
+    const simd_product *p = &d->p;
     float *c = simd_product_c(p, row, 0);
     const float *first = d->partial + row * p->n;
     memcpy(c, first, (size_t)p->n * sizeof *c);
@@ -117,21 +112,33 @@ static void add_pieces(const void *args, int64_t row)
             c[j] += first[i * p->m * p->n + j];
 }
 
-/* The same for a result of few blocks and a long sum, neither a nor b transposed and beta 0: the
- * sum is divided into `pieces`, again by sizes alone, each into its own [m, n] of `partial`, which
- * are added up in their order. */
-static void multiply_long(const simd_product *p, int64_t pieces, float *partial, const room *r)
+static void multiply_together(const simd_product *p, const room *r)
 {
-    const division d = {p, pieces, partial, r};
-    if (TOGETHER) {
-        multiply_together(p, r);
-        return;
-    }
-    simd_uneven_tasks(r->threads, pieces, 1, multiply_piece, &d);
-    simd_tasks(r->threads, p->m, add_pieces, &d);
+    simd_product all = *p;
+    all.threads = r->threads;
+    all.scratch = r->data;
+    SIMD(product)(&all);
 }
 
-/* One chunk of rows: x [rows, d], logits and then their gradients g [rows, v], losses [rows]. */
+static void multiply(const products *all)
+{
+    int64_t tasks = 0;
+    for (int i = 0; i < all->count; i++)
+        if (TOGETHER)
+            multiply_together(&all->part[i].p, all->room);
+        else
+            tasks += tasks_of(&all->part[i]);
+    if (TOGETHER)
+        return;
+    simd_uneven_tasks(all->room->threads, tasks, 1, multiply_task, all);
+    for (int i = 0; i < all->count; i++)
+        if (all->part[i].pieces > 1)
+            simd_tasks(all->room->threads, all->part[i].p.m, add_pieces, &all->part[i]);
+}
+
+/* ---- one chunk of rows ----------------------------------------------------------------------- */
+
+/* x [rows, d], logits and then their gradients g [rows, v], losses [rows]. */
 typedef struct chunk {
     const simd_loss *a;
     int64_t first, rows, blocks;
@@ -156,7 +163,7 @@ static void make_logits(const chunk *c)
                                  .c = c->g,
                                  .ldc = v,
                                  .threads = 1};
-    multiply(&logits, 1, c->blocks, &c->room);
+    multiply(&(products){{{logits, .down = 1, .across = c->blocks}}, 1, &c->room});
 }
 
 /* Row r of g becomes its gradient. */
@@ -185,45 +192,56 @@ static void add_losses(const chunk *c, double *loss)
 }
 
 /* dx = g w */
-static void make_dx(const chunk *c)
+static division dx_of(const chunk *c)
 {
     int64_t d = c->a->width, v = c->a->classes;
-    const simd_product dx = {.m = c->rows,
-                             .n = d,
-                             .k = v,
-                             .alpha = 1,
-                             .a = c->g,
-                             .lda = v,
-                             .b = c->a->w,
-                             .ldb = d,
-                             .c = c->a->dx + c->first * d,
-                             .ldc = d,
-                             .threads = 1};
-    int64_t pieces = simd_loss_pieces(c->a->chunk, v); /* as the scratch has room for */
-    if (pieces > 1)
-        multiply_long(&dx, pieces, c->losses + c->a->chunk, &c->room);
-    else
-        multiply(&dx, simd_blocks(c->rows, SIMD_BLOCK_OF_ROWS), 1, &c->room);
+    return (division){.p = {.m = c->rows,
+                            .n = d,
+                            .k = v,
+                            .alpha = 1,
+                            .a = c->g,
+                            .lda = v,
+                            .b = c->a->w,
+                            .ldb = d,
+                            .c = c->a->dx + c->first * d,
+                            .ldc = d,
+                            .threads = 1},
+                      .down = simd_blocks(c->rows, SIMD_BLOCK_OF_ROWS),
+                      .across = 1,
+                      .pieces = simd_loss_pieces(c->a->chunk, v), /* as the scratch has room for */
+                      .partial = c->losses + c->a->chunk};
 }
 
 /* dw += g' x */
-static void add_dw(const chunk *c)
+static division dw_of(const chunk *c)
 {
     int64_t d = c->a->width, v = c->a->classes;
-    const simd_product dw = {.m = v,
-                             .n = d,
-                             .k = c->rows,
-                             .alpha = 1,
-                             .a = c->g,
-                             .lda = v,
-                             .ta = true,
-                             .b = c->x,
-                             .ldb = d,
-                             .beta = c->first ? 1 : 0,
-                             .c = c->a->dw,
-                             .ldc = d,
-                             .threads = 1};
-    multiply(&dw, c->blocks, 1, &c->room);
+    return (division){.p = {.m = v,
+                            .n = d,
+                            .k = c->rows,
+                            .alpha = 1,
+                            .a = c->g,
+                            .lda = v,
+                            .ta = true,
+                            .b = c->x,
+                            .ldb = d,
+                            .beta = c->first ? 1 : 0,
+                            .c = c->a->dw,
+                            .ldc = d,
+                            .threads = 1},
+                      .down = c->blocks,
+                      .across = 1};
+}
+
+/* Both at once where both are wanted: they keep twice as many threads busy. */
+static void make_gradients(const chunk *c)
+{
+    products all = {.room = &c->room};
+    if (c->a->dx)
+        all.part[all.count++] = dx_of(c);
+    if (c->a->dw)
+        all.part[all.count++] = dw_of(c);
+    multiply(&all);
 }
 
 void SIMD(linear_loss)(const simd_loss *a)
@@ -241,10 +259,7 @@ void SIMD(linear_loss)(const simd_loss *a)
         c.x = a->x + c.first * d;
         make_logits(&c);
         add_losses(&c, &loss);
-        if (a->dx)
-            make_dx(&c);
-        if (a->dw)
-            add_dw(&c);
+        make_gradients(&c);
     }
     *a->loss = (float)loss;
 }

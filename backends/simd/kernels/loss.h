@@ -25,7 +25,7 @@ typedef struct simd_row_losses {
  * of them if more than one: large enough to be fast on one thread, and a matter of sizes alone, so
  * that bits do not depend on the number of threads. */
 enum {
-    SIMD_BLOCK_OF_CLASSES = 1024,
+    SIMD_BLOCK_OF_CLASSES = 640,
     SIMD_BLOCK_OF_ROWS = 256,
     SIMD_SUM_PIECE = 1024,
     SIMD_SUM_PIECES = 8

@@ -25,6 +25,7 @@
 #include "backends/simd/kernels/column_sum.h"
 #include "backends/simd/kernels/lanes.h"
 #include "backends/simd/kernels/mask.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/stream.h"
 #include "backends/simd/kernels/tail.h"
 #include "backends/simd/kernels/team.h"
@@ -321,15 +322,14 @@ static void backward_share(const void *args, simd_member m)
 {
     const simd_norm *a = args;
     int64_t blocks = simd_norm_blocks(a->rows), width = a->width;
-    int64_t joins = (width + SIMD_COLUMNS - 1) / SIMD_COLUMNS;
+    int64_t joins = simd_divide_up(width, SIMD_LINE);
     bool past = streams(a, a->dx, a->dbranch);
     for (int64_t b = simd_first(m, blocks); b < simd_end(m, blocks); b++)
         backward_block(a, a->rows * b / blocks, a->rows * (b + 1) / blocks, past,
                        a->scratch + b * 2 * width);
     simd_meet(m);
     for (int64_t join = simd_first(m, joins); join < simd_end(m, joins); join++) {
-        int64_t i = join * SIMD_COLUMNS;
-        int64_t columns = width - i < SIMD_COLUMNS ? width - i : SIMD_COLUMNS;
+        int64_t i = join * SIMD_LINE, columns = simd_smaller(width - i, SIMD_LINE);
         simd_join(a->scratch + i, blocks, 2 * width, columns, a->dgain + i);
         if (a->dbias)
             simd_join(a->scratch + width + i, blocks, 2 * width, columns, a->dbias + i);

@@ -79,8 +79,8 @@ enum {
     SIMD_LONG_FEW = 1 << 16,
     SIMD_LONG_SIDE = 1 << 8,
     SIMD_LONG_TERMS = 2048,
-    SIMD_SEGMENTS = 4,
-    SIMD_SEGMENT = 1024
+    SIMD_SEGMENTS = 8,
+    SIMD_SEGMENT = 512
 };
 
 /* Into how many segments the sum is divided; 1: the product is not long. */

@@ -4,7 +4,8 @@
  * rows of the batch and of all gates of one vector of units is multiplied in registers, and the
  * gates' functions follow while it is in the nearest cache.  The weights of own units stay in the
  * thread's caches from step to step; threads meet once a step, since each needs the states of all
- * units.
+ * units.  Where there are more threads than panels of units, several share a panel, each with some
+ * sequences of the batch.
  *
  * Each number is computed by one thread in one order: the bits do not depend on the number of
  * threads. */
@@ -252,14 +253,14 @@ static void fetch_row(const run *r, int64_t b, int64_t k, int64_t first)
     __builtin_prefetch(s->h + place * s->units + first, 1);
 }
 
-static void forward_panel(const run *r, int64_t k, int64_t i)
+static void forward_task(const run *r, int64_t k, const task *t)
 {
     const simd_recurrent *s = r->s;
-    const unit_panel own = panel_of(r, i);
-    const float *weights = r->weights + i * r->panel, *h = r->state[k % 2];
+    const unit_panel own = panel_of(r, t->i);
+    const float *weights = r->weights + t->i * r->panel, *h = r->state[k % 2];
     _Alignas(64) float sum[ROWS * WIDTH];
-    for (int64_t b = 0, rows; b < s->batch; b += rows) {
-        rows = rows_of_tile(s->batch - b);
+    for (int64_t b = t->begin, rows; b < t->end; b += rows) {
+        rows = rows_of_tile(t->end - b);
         for (int64_t row = 0; row < rows; row++)
             fetch_row(r, b + row, k, own.first);
         multiply_by[own.vectors](rows, h + b * s->units, s->units, weights, s->units, sum);
@@ -270,12 +271,13 @@ static void forward_panel(const run *r, int64_t k, int64_t i)
 static void forward_share(const void *args, simd_member m)
 {
     const run *r = args;
-    int64_t first = simd_first(m, r->panels), end = simd_end(m, r->panels);
-    for (int64_t i = first; i < end; i++)
-        pack_forward(r, i);
+    int64_t tasks = r->panels * r->groups;
+    pack_panels(r, m, pack_forward);
     for (int64_t k = 0; k < r->s->steps; k++) {
-        for (int64_t i = first; i < end; i++)
-            forward_panel(r, k, i);
+        for (int64_t i = simd_first(m, tasks); i < simd_end(m, tasks); i++) {
+            const task own = task_of(r, i);
+            forward_task(r, k, &own);
+        }
         simd_meet(m);
     }
 }
@@ -284,5 +286,5 @@ void SIMD(recurrent_forward)(const simd_recurrent *s)
 {
     const run r = run_of(s, LANES, (s->gru ? 3 : 4) * LANES * s->units, s->units);
     memcpy(r.state[0], s->h0, (size_t)(s->batch * s->units) * sizeof(float));
-    simd_team(threads_for(s), forward_share, &r);
+    simd_team(r.threads, forward_share, &r);
 }

@@ -14,6 +14,7 @@ enum {
     GATES = 4,             /* at most */
     WIDTH = GATES * LANES, /* units of a panel of the backward product */
     QUARTET = 4,           /* units that any instruction set computes side by side */
+    ROWS_OF_GROUP = 4,     /* at least: fewer would read too many weights for each */
 #if defined(__AVX512F__)
     ROWS = 6, /* of a tile, 24 sums in 32 registers */
 #elif defined(__AVX2__)
@@ -26,18 +27,42 @@ enum {
 /* What both directions need. */
 typedef struct run {
     const simd_recurrent *s;
+    int threads;
     int64_t gates;         /* of the product: 4 or 3 */
     int64_t padded;        /* units of a row of `carried`: whole panels */
     int64_t panels, panel; /* how many, and of how many floats */
+    int64_t groups;        /* of sequences: in a step, a task is one panel for one group */
     float *weights;
     float *state[2];   /* [batch, units]: h before and after a step; or d of two, [batch, G U] */
     float *carried[2]; /* backward: cotangents of h and c before the step, [batch, padded] */
 } run;
 
+/* A thread is worth waking for so many multiplications of a step: it waits for all others after
+ * each. */
+static inline int threads_for(const simd_recurrent *s)
+{
+    enum { WORTH = 1 << 16 };
+    int64_t most = s->batch * s->units * s->units * 4 / WORTH;
+    return most < 2 ? 1 : (int)simd_smaller(most, s->threads);
+}
+
+/* Groups of sequences, for the fewest rows of panels that any thread computes in a step: one where
+ * there are panels enough, since each group reads the weights of its panel. */
+static inline int64_t groups_for(int64_t panels, int64_t batch, int threads)
+{
+    int64_t best = 1;
+    for (int64_t groups = 2; groups <= threads && groups * ROWS_OF_GROUP <= batch; groups++)
+        if (simd_divide_up(panels * groups, threads) * best <
+            simd_divide_up(panels * best, threads) * groups)
+            best = groups;
+    return best;
+}
+
 static inline run run_of(const simd_recurrent *s, int64_t width, int64_t terms, int64_t row)
 {
-    run r = {.s = s, .gates = s->gru ? 3 : 4, .weights = s->scratch};
+    run r = {.s = s, .threads = threads_for(s), .gates = s->gru ? 3 : 4, .weights = s->scratch};
     r.panels = (s->units + width - 1) / width;
+    r.groups = groups_for(r.panels, s->batch, r.threads);
     r.padded = r.panels * width;
     r.panel = terms;
     r.state[0] = r.weights + r.panels * r.panel;
@@ -72,11 +97,25 @@ static inline const float *before(const simd_recurrent *s, const float *v, const
     return (k > 0 ? v + place_of(s, b, k - 1) * s->units : initial + b * s->units) + first;
 }
 
-/* Short steps are not worth a meeting of threads. */
-static inline int threads_for(const simd_recurrent *s)
+/* Tasks of a step, those of a panel side by side: panel `i`, and sequences from `begin` to `end`. */
+typedef struct task {
+    int64_t i, begin, end;
+} task;
+
+static inline task task_of(const run *r, int64_t number)
 {
-    enum { SHORT = 1 << 17 };
-    return s->batch * s->units * s->units * 4 < SHORT ? 1 : s->threads;
+    int64_t group = number % r->groups, batch = r->s->batch;
+    return (task){number / r->groups, batch * group / r->groups, batch * (group + 1) / r->groups};
+}
+
+/* Packs the panels, each thread its share.  With several groups, threads compute with panels that
+ * others have packed. */
+static inline void pack_panels(const run *r, simd_member m, void (*pack)(const run *r, int64_t i))
+{
+    for (int64_t i = simd_first(m, r->panels); i < simd_end(m, r->panels); i++)
+        pack(r, i);
+    if (r->groups > 1)
+        simd_meet(m);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */

@@ -3,7 +3,8 @@
  *
  * In a step, from the last to the first, the functions come first, and then the product dp wh, for
  * own units again, whose weights stay in the thread's caches.  Threads meet once a step, since each
- * needs the dp of all units; each number is computed by one thread in one order. */
+ * needs the dp of all units; each number is computed by one thread in one order.  As forward, where
+ * there are more threads than panels, several share a panel, each with some sequences. */
 #include "backends/simd/kernels/recurrent.h"
 
 /* Vectors of a panel of WIDTH units, the last of which may have fewer. */
@@ -146,14 +147,14 @@ static void fetch_back(const run *r, const back *x)
     }
 }
 
-static void gates_backward(const run *r, int64_t k, int64_t i)
+static void gates_backward(const run *r, int64_t k, const task *t)
 {
     enum { AHEAD = 2 };
     const simd_recurrent *s = r->s;
-    for (int64_t b = 0; b < s->batch; b++) {
-        const back x = back_of(r, b, k, i * WIDTH);
-        if (b + AHEAD < s->batch) {
-            const back next = back_of(r, b + AHEAD, k, i * WIDTH);
+    for (int64_t b = t->begin; b < t->end; b++) {
+        const back x = back_of(r, b, k, t->i * WIDTH);
+        if (b + AHEAD < t->end) {
+            const back next = back_of(r, b + AHEAD, k, t->i * WIDTH);
             fetch_back(r, &next);
         }
         if (has_ended(s, b, k))
@@ -164,14 +165,14 @@ static void gates_backward(const run *r, int64_t k, int64_t i)
 }
 
 /* to_h += d wh */
-static void product_backward(const run *r, int64_t k, int64_t i)
+static void product_backward(const run *r, int64_t k, const task *t)
 {
-    const simd_recurrent *s = r->s;
-    int64_t terms = r->gates * s->units, vectors = vectors_of(r, i), width = vectors * LANES;
+    int64_t i = t->i, terms = r->gates * r->s->units, vectors = vectors_of(r, i);
+    int64_t width = vectors * LANES;
     const float *panel = r->weights + i * r->panel, *d = r->state[k % 2];
     _Alignas(64) float sum[ROWS * WIDTH];
-    for (int64_t b = 0, rows; b < s->batch; b += rows) {
-        rows = rows_of_tile(s->batch - b);
+    for (int64_t b = t->begin, rows; b < t->end; b += rows) {
+        rows = rows_of_tile(t->end - b);
         multiply_by[vectors](rows, d + b * terms, terms, panel, terms, sum);
         for (int64_t row = 0; row < rows; row++) {
             float *to_h = r->carried[0] + (b + row) * r->padded + i * WIDTH;
@@ -190,16 +191,19 @@ static void copy_carried(const run *r, const float *carried, float *to)
 static void backward_share(const void *args, simd_member m)
 {
     const run *r = args;
-    int64_t first = simd_first(m, r->panels), end = simd_end(m, r->panels);
-    for (int64_t i = first; i < end; i++)
-        pack_backward(r, i);
+    int64_t tasks = r->panels * r->groups, first = simd_first(m, tasks), end = simd_end(m, tasks);
+    pack_panels(r, m, pack_backward);
     for (int64_t k = r->s->steps - 1; k >= 0; k--) {
-        for (int64_t i = first; i < end; i++)
-            gates_backward(r, k, i);
+        for (int64_t i = first; i < end; i++) {
+            const task own = task_of(r, i);
+            gates_backward(r, k, &own);
+        }
         simd_meet(m);
         /* Own units: no barrier, since the next step reads only these, and writes another d. */
-        for (int64_t i = first; i < end; i++)
-            product_backward(r, k, i);
+        for (int64_t i = first; i < end; i++) {
+            const task own = task_of(r, i);
+            product_backward(r, k, &own);
+        }
     }
 }
 
@@ -208,7 +212,7 @@ void SIMD(recurrent_backward)(const simd_recurrent *s)
     int64_t gates = s->gru ? 3 : 4;
     const run r = run_of(s, WIDTH, gates * s->units * WIDTH, gates * s->units);
     memset(r.carried[0], 0, (size_t)(2 * s->batch * r.padded) * sizeof(float));
-    simd_team(threads_for(s), backward_share, &r);
+    simd_team(r.threads, backward_share, &r);
     copy_carried(&r, r.carried[0], s->dh0);
     if (!s->gru)
         copy_carried(&r, r.carried[1], s->dc0);

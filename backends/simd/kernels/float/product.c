@@ -146,13 +146,23 @@ static plan plan_of(const simd_product *p)
     return w;
 }
 
-/* Segments lie where otherwise a slab does. */
+/* Pieces of a segment, two tasks for each thread; but one where those would be too small, for each
+ * piece packs all of the other side. */
+static int64_t pieces_of_segment(const plan *w)
+{
+    int64_t threads = w->p->threads, most = simd_divide_up(w->divided.count, MIN_ROWS);
+    int64_t two = simd_divide_up(2 * threads, w->segments);
+    if (threads == 1)
+        return 1;
+    return two <= most ? two : simd_smaller(simd_divide_up(threads, w->segments), most);
+}
+
+/* Segments lie where otherwise a slab does.  The longer side of C is divided. */
 static plan plan_long(const simd_product *p)
 {
     plan w = {.p = p, .segments = simd_product_segments(p->m, p->n, p->k)};
-    w.divided = (side){p->m, HEIGHT};
-    int64_t wanted = p->threads > 1 ? simd_divide_up(2 * p->threads, w.segments) : 1;
-    w.pieces = simd_smaller(wanted, simd_divide_up(p->m, MIN_ROWS));
+    w.divided = p->m < p->n ? (side){p->n, WIDTH} : (side){p->m, HEIGHT};
+    w.pieces = pieces_of_segment(&w);
     w.slab = aligned(p->scratch);
     w.room = w.slab + simd_round_up(w.segments * p->m * p->n, 16);
     w.room_size = simd_round_up(simd_product_alone(p->m, p->n, p->k), 16);
@@ -365,19 +375,22 @@ static void run_alone(const simd_product *p, real *room)
     (w.thin ? run_thin : run_slabs)(&w);
 }
 
-/* The rows of one piece, one segment of their sum */
+/* The rows or columns of one piece, one segment of their sum */
 static void run_segment(const plan *w, int64_t segment, int64_t piece, real *room)
 {
     const simd_product *p = w->p;
-    int64_t first = p->k * segment / w->segments, row = piece_begin(w, piece);
+    int64_t first = p->k * segment / w->segments, begin = piece_begin(w, piece),
+            count = piece_begin(w, piece + 1) - begin;
+    bool across = p->m < p->n;
+    int64_t row = across ? 0 : begin, column = across ? begin : 0;
     simd_product part = *p;
-    part.m = piece_begin(w, piece + 1) - row;
+    *(across ? &part.n : &part.m) = count;
     part.k = p->k * (segment + 1) / w->segments - first;
     part.a = simd_product_a(p, row, first);
-    part.b = simd_product_b(p, first, 0);
+    part.b = simd_product_b(p, first, column);
     part.alpha = 1;
     part.beta = 0;
-    part.c = w->slab + (segment * p->m + row) * p->n;
+    part.c = w->slab + (segment * p->m + row) * p->n + column;
     part.ldc = p->n;
     run_alone(&part, room);
 }
