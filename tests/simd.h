@@ -27,15 +27,23 @@ typedef struct setting {
     uint64_t seed;
 } setting;
 
+/* Not what is there already: with WG_NATIVE_KERNELS the sets have the same kernels. */
+static inline void add_table(setting *s, const simd_table *table)
+{
+    if (s->n_tables == 0 || table->f32 != s->table[s->n_tables - 1]->f32)
+        s->table[s->n_tables++] = table;
+}
+
 static inline setting all_tables(void)
 {
-    setting s = {{&wgi_simd_table_base}, 1, 1};
+    setting s = {.seed = 1};
+    add_table(&s, &wgi_simd_table_base);
 #if defined(__x86_64__)
     wg_isa best = wg_isa_best();
     if (best >= WG_ISA_AVX2)
-        s.table[s.n_tables++] = &wgi_simd_table_avx2;
+        add_table(&s, &wgi_simd_table_avx2);
     if (best >= WG_ISA_AVX512_CORE)
-        s.table[s.n_tables++] = &wgi_simd_table_avx512;
+        add_table(&s, &wgi_simd_table_avx512);
 #endif
     return s;
 }

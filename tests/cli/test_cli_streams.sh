@@ -23,18 +23,16 @@ until_says() {
     says "$1" "$2"
 }
 
-# start SIGNALS ARGUMENT...: runs the program in the background, with these signals ignored
+# start IGNORED ARGUMENT...: runs the program in the background, with that signal ignored (or none: "")
 start() {
+    # a shell lets the background ignore SIGINT, and nohup all of it SIGHUP
+    case $1 in INT) others=HUP ;; HUP) others=INT ;; *) others=INT,HUP ;; esac
     ignored=$1
     shift
     : >err
-    # a shell lets the background ignore SIGINT
     (
         [ -z "$ignored" ] || trap '' $ignored
-        case $ignored in
-        *INT*) exec "$wengert" "$@" <input >out 2>err ;;
-        *) exec env --default-signal=INT "$wengert" "$@" <input >out 2>err ;;
-        esac
+        exec env --default-signal=$others "$wengert" "$@" <input >out 2>err
     ) &
     child=$!
 }
