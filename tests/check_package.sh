@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # check_package.sh BUILD SOURCE: makes the Debian package of a build, installs it in a folder that dpkg takes for a system,
-# uses it from C (by pkg-config and by find_package), from C++ alone without OpenMP and from Python, and removes it without
-# a trace.  With the compilers in CC and CXX.  Exit status 77: a tool is missing (Debian: dpkg-dev, file, binutils), or the
-# user is not root, as dpkg wants.
+# uses it from C by pkg-config (check_install.sh does by find_package), from C++ alone without OpenMP and from Python, and
+# removes it without a trace.  With the compilers in CC and CXX.  Exit status 77: a tool is missing (Debian: dpkg-dev,
+# file, binutils), or the user is not root, as dpkg wants.
 set -euo pipefail
 build=$1 source=$2
 for tool in dpkg dpkg-deb dpkg-shlibdeps file objdump; do
@@ -54,10 +54,6 @@ program=$source/examples/linear_regression.c
 flags() { PKG_CONFIG_PATH=$(dirname "$pc") pkg-config "$@" wengert; }
 "${CC:-cc}" -std=c11 "$program" $(flags --cflags --libs) -o "$work/by_pkg_config"
 "$work/by_pkg_config" | tail -1
-cmake -G Ninja -S "$source/tests/installed" -B "$work/c" -DCMAKE_PREFIX_PATH="$usr" -DPROGRAM="$program" >>"$work/log" 2>&1 ||
-    die "find_package failed in C"
-cmake --build "$work/c" --target with_wengert >>"$work/log" 2>&1 || die "the C program does not build"
-"$work/c/with_wengert" | tail -1
 cmake -G Ninja -S "$source/tests/installed/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$usr" -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON \
     >>"$work/log" 2>&1 || die "find_package failed in C++"
 cmake --build "$work/cpp" >>"$work/log" 2>&1 || die "the C++ program does not build"

@@ -187,7 +187,7 @@ static void fail_points(const workload *w, bool reference, size_t most, counts *
     sum->wrong += c.wrong;
 }
 
-static size_t most_points = 40;
+static size_t most_points = 24;
 static const char *only; /* the name of a workload, or NULL */
 
 static void work_without_memory(void **state)

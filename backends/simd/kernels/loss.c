@@ -39,9 +39,9 @@ typedef struct room {
     bool *failed;
 } room;
 
-/* A product in tasks, each of which one thread computes: `down` blocks of rows times `across` blocks
- * of columns; or, for a result of few blocks and a long sum, neither a nor b transposed and beta 0,
- * `pieces` of the sum, each into its own [m, n] of `partial`.  All by sizes alone. */
+/* A product in tasks, each of which one thread computes: `down` blocks of rows times `across`
+ * blocks of columns; or, for a result of few blocks and a long sum, neither a nor b transposed and
+ * beta 0, `pieces` of the sum, each into its own [m, n] of `partial`.  All by sizes alone. */
 typedef struct division {
     simd_product p;
     int64_t down, across, pieces;

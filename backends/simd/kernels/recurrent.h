@@ -97,7 +97,8 @@ static inline const float *before(const simd_recurrent *s, const float *v, const
     return (k > 0 ? v + place_of(s, b, k - 1) * s->units : initial + b * s->units) + first;
 }
 
-/* Tasks of a step, those of a panel side by side: panel `i`, and sequences from `begin` to `end`. */
+/* A task of a step: panel `i`, and sequences from `begin` to `end`.  Those of a panel are side by
+ * side. */
 typedef struct task {
     int64_t i, begin, end;
 } task;
