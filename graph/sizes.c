@@ -22,13 +22,15 @@ bool wgi_real_read(const char *text, double *x)
 bool wgi_size_read(const char *text, int64_t *bytes)
 {
     char *end;
-    if (*text < '0' || *text > '9' || text[1] == 'x' || text[1] == 'X')
+    const char *digit = text + (*text == '.');
+    if (*digit < '0' || *digit > '9' || text[1] == 'x' || text[1] == 'X')
         return false;
     double x = strtod(text, &end);
     const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
     if (unit) {
-        x = ldexp(x, 10 * (int)(unit - units + 1));
-        end += strcmp(end + 1, "iB") == 0 ? 3 : 1;
+        bool decimal = strcmp(end + 1, "B") == 0;
+        x *= pow(decimal ? 1000 : 1024, (double)(unit - units + 1));
+        end += decimal ? 2 : strcmp(end + 1, "iB") == 0 ? 3 : 1;
     }
     if (*end || !(x < 0x1p62))
         return false;

@@ -10,8 +10,8 @@
  * that a double cannot hold it. */
 bool wgi_real_read(const char *text, double *x);
 
-/* "4096", "512M", "1.5GiB": a number, then nothing or K, M, G or T, powers of 1024, with or without
- * "iB".  false if it is no such text, or 2^62 bytes or more. */
+/* "4096", "512M", ".5GiB", "2GB": a number, then nothing or K, M, G or T, powers of 1024, also with
+ * "iB", but of 1000 with "B".  false if it is no such text, or 2^62 bytes or more. */
 bool wgi_size_read(const char *text, int64_t *bytes);
 
 /* The shortest such text without a fraction: "512M". */

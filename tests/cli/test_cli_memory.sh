@@ -16,7 +16,7 @@ enough() {
 limits() {
     option=$1 shapes=$2
     shift 2
-    for value in "" x -1 512X "512 M" M 0x10 1e30 5MB; do
+    for value in "" x -1 512X "512 M" M 0x10 1e30 5MBs . .x; do
         code 2 "$@" "$option" "$value"
         says err "$option: expected bytes, such as 512M or 2G, got '$value'"
     done
@@ -35,7 +35,7 @@ limits() {
     says out "again"
     code 0 "$@" "$option" "$((least / 1024 + 1))K"; says out "again"
     code 1 "$@" "$option" "$((least / 2))"; says err "a memory limit of $((least / 2)) bytes is too small"
-    for value in 0 4G 4g 4GiB 1.5T; do # 0: no limit
+    for value in 0 4G 4g 4GiB 4GB 1.5T .5t; do # 0: no limit
         code 0 "$@" "$option" $value
         holds "$*: $value is plenty" -z "$(grep again out)"
     done
@@ -82,6 +82,8 @@ if "$wengert" train --help >out 2>err; then # built with training
     done
     code 0 train --memory 1536M --dump-config; says out "memory: 1536M "
     code 0 train --memory 2GiB --dump-config;  says out "memory: 2G "
+    code 0 train --memory .5g --dump-config;   says out "memory: 512M "
+    code 0 train --memory 2MB --dump-config;   says out "memory: 2000000 "
     code 0 train --dump-config;                says out "memory: 0 "
     code 1 train --model m --config small.yml --after 3u --memory 1000
     says err "a memory limit of "; says err " is too small: with recomputation "
