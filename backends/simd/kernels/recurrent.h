@@ -37,13 +37,12 @@ typedef struct run {
     float *carried[2]; /* backward: cotangents of h and c before the step, [batch, padded] */
 } run;
 
-/* A thread is worth waking for so many multiplications of a step: it waits for all others after
- * each. */
+/* Short steps are not worth a meeting of threads, least of all of many. */
 static inline int threads_for(const simd_recurrent *s)
 {
-    enum { WORTH = 1 << 16 };
-    int64_t most = s->batch * s->units * s->units * 4 / WORTH;
-    return most < 2 ? 1 : (int)simd_smaller(most, s->threads);
+    enum { SHORT = 1 << 17, SHARE = 1 << 14 };
+    int64_t products = s->batch * s->units * s->units * 4;
+    return products < SHORT || products / s->threads < SHARE ? 1 : s->threads;
 }
 
 /* Groups of sequences, for the fewest rows of panels that any thread computes in a step: one where

@@ -1,5 +1,8 @@
 /* Work for a team of threads.  A team of one is a plain call: libgomp opens a parallel region of
- * one thread in 0.4 us, with a system call, which is as much as thousands of elements. */
+ * one thread in 0.4 us, with a system call, which is as much as thousands of elements.
+ *
+ * Work that is worth a few threads gets all of a plan's, never some: libgomp ends those that a
+ * smaller team leaves over, and the next region of all has to start them again. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_TEAM_H
 #define WG_BACKENDS_SIMD_KERNELS_TEAM_H
 
