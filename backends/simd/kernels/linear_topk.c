@@ -1,10 +1,26 @@
 /* The most probable classes of a linear layer, whose logits x w' + bias are made in blocks of
- * classes for topk.c and never written whole.  The rows of x are transposed once, a panel [width,
- * SIMD_TOPK_ROWS] for each group; those of w are read as they lie, each number of them being
- * multiplied with a vector of rows. */
-#include "backends/simd/kernels/topk.h"
-#include "backends/simd/kernels/small.h"
+ * classes for topk.c and never written whole.
+ *
+ * Of many rows, those of x are transposed once, a panel [width, SIMD_TOPK_ROWS] for each group, and
+ * those of w are read as they lie, each number of them being multiplied with a vector of rows.  Of
+ * a few rows, as in the search for one sentence, most lanes of such a vector would be none: there,
+ * squares of w are transposed in registers, and each number of x is multiplied with a vector of
+ * classes.  Either way a logit is the sum of its terms in their order, so its bits are the same. */
+#include "backends/simd/kernels/square.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/topk.h"
+
+#include <string.h>
+
+enum {
+    FEW = SIMD_LANES < 8 ? 1 : SIMD_LANES / 2,
+    ROWS = 8,
+    LANES = SIMD_LANES,
+    CLASSES = SIMD_TOPK_CLASSES
+};
+
+/* ---- many rows ------------------------------------------------------------------------------- */
 
 static int64_t rows_of(const simd_linear_topk *a, int64_t group)
 {
@@ -47,6 +63,63 @@ static void make_logits(const void *of, int me, int64_t group, int64_t first, in
     simd_small_product(&product);
 }
 
+/* ---- few rows -------------------------------------------------------------------------------- */
+
+/* sum[row, i] += x[row, k] w[i, k], k < terms, for the LANES rows i of w */
+SIMD_INLINE void add_terms(const simd_linear_topk *a, int64_t k, const float *w, int64_t ldw,
+                           int terms, float *sum)
+{
+    simd_vector column[LANES];
+    simd_square_columns(w, ldw, column);
+    for (int64_t row = 0; row < a->rows; row++, sum += CLASSES) {
+        const float *x = a->x + row * a->width + k;
+        simd_vector all = *(const simd_vector *)sum;
+        SIMD_UNROLLED
+        for (int i = 0; i < LANES; i++)
+            if (i < terms)
+                all += x[i] * column[i];
+        *(simd_vector *)sum = all;
+    }
+}
+
+/* The same at an edge: of `classes` rows of w, no more than LANES of them */
+static void add_edge(const simd_linear_topk *a, int64_t k, const float *w, int64_t classes,
+                     int64_t terms, float *sum)
+{
+    _Alignas(64) float square[LANES * LANES] = {0};
+    for (int64_t c = 0; c < classes; c++)
+        memcpy(square + c * LANES, w + c * a->width, (size_t)terms * sizeof *w);
+    add_terms(a, k, square, LANES, (int)terms, sum);
+}
+
+/* The same as make_logits.  Lines of the next block of w are asked for. */
+static void make_few_logits(const void *of, int me, int64_t group, int64_t first, int64_t classes,
+                            float *block)
+{
+    const simd_linear_topk *a = of;
+    (void)me, (void)group;
+    const float *w = a->w + first * a->width;
+    bool more = first + 2 * CLASSES <= a->classes;
+    _Alignas(64) float sum[ROWS][CLASSES] = {{0}};
+    for (int64_t k = 0; k < a->width; k += LANES)
+        for (int64_t c = 0; c < classes; c += LANES) {
+            const float *square = w + c * a->width + k;
+            for (int64_t i = 0; more && i < LANES; i++)
+                __builtin_prefetch(square + (CLASSES + i) * a->width, 0, 2);
+            if (c + LANES <= classes && k + LANES <= a->width)
+                add_terms(a, k, square, a->width, LANES, &sum[0][c]);
+            else
+                add_edge(a, k, square, simd_smaller(LANES, classes - c),
+                         simd_smaller(LANES, a->width - k), &sum[0][c]);
+        }
+    for (int64_t row = 0; a->bias && row < a->rows; row++)
+        for (int64_t c = 0; c < classes; c++)
+            sum[row][c] = a->bias[first + c] + sum[row][c];
+    simd_transpose_matrix(sum[0], CLASSES, ROWS, classes, block, SIMD_TOPK_ROWS);
+}
+
+/* ---- the best -------------------------------------------------------------------------------- */
+
 static void make_panel(const void *args, int64_t group)
 {
     const simd_linear_topk *a = args;
@@ -56,8 +129,17 @@ static void make_panel(const void *args, int64_t group)
 
 void SIMD(linear_topk)(const simd_linear_topk *a)
 {
-    simd_tasks(a->threads, simd_topk_groups(a->rows), make_panel, a);
-    const simd_topk_of best = {make_logits, a,    a->values,  a->ids,    a->rows,
-                               a->classes,  a->k, a->threads, a->scratch};
+    const bool few = a->rows <= FEW;
+    if (!few)
+        simd_tasks(a->threads, simd_topk_groups(a->rows), make_panel, a);
+    const simd_topk_of best = {few ? make_few_logits : make_logits,
+                               a,
+                               a->values,
+                               a->ids,
+                               a->rows,
+                               a->classes,
+                               a->k,
+                               a->threads,
+                               a->scratch};
     SIMD(best_of_logits)(&best);
 }
