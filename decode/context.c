@@ -22,6 +22,7 @@ static wg_status create_plan(const wgi_decode_context *c, wg_plan **out, wg_grap
         .backends = c->model->backends,
         .n_backends = c->model->n_backends,
         .threads = c->threads,
+        .fixed_parameters = c->model->fixed,
         .store = store,
         .workspace = c->workspace,
     };

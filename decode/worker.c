@@ -126,7 +126,8 @@ static void set_places(run *r)
         r->places += (r->places + PLACES_A_SPARE - 1) / PLACES_A_SPARE;
     if (r->places > r->n)
         r->places = r->n ? r->n : 1;
-    r->limits.rows = wgi_round_up_doubling((int64_t)r->places * beam, WGI_LEAST_ROWS);
+    r->limits.rows =
+        wgi_round_up_doubling((int64_t)r->places * beam, wgi_least_rows(r->worker->context.model));
 }
 
 static bool allocate(run *r)

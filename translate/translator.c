@@ -32,6 +32,7 @@ static wg_status make_search(wg_translator *t, const char *folder, const wg_tran
         .n_backends = o->n_backends,
         .threads = o->threads,
         .int8 = o->int8,
+        .fixed = true,
     };
     wg_status status = wg_search_create(&t->search, &model, error);
     return status == WG_OK ? WG_OK : wgi_error_prefix(error, status, "%s: ", folder);

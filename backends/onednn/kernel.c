@@ -4,6 +4,7 @@
  * operand that never changes is reordered in the first run alone, into memory of the kernel. */
 #include "backends/onednn/internal.h"
 #include "backends/call.h"
+#include "backends/fixed.h"
 #include "backends/memory.h"
 
 #include <errno.h>
@@ -188,14 +189,6 @@ static od_binding take(maker *m, od_where where, int arg, od_const_md md)
     return place;
 }
 
-/* A parameter, seen in any shape. */
-static bool is_parameter(const wg_value *v)
-{
-    while ((v->node->op->flags & WG_OP_VIEW) && v->node->n_in == 1)
-        v = v->node->in[0];
-    return v->node->op->flags & WG_OP_PARAMETER;
-}
-
 static bool add_arg(const maker *m, step *s, od_const_md md, const od_binding *binding)
 {
     dnnl_exec_arg_t *arg = &s->arg[s->n_args];
@@ -262,7 +255,7 @@ static od_binding place_of(maker *m, const wg_node *n, const od_binding *b, od_c
 {
     if (!b->plain || wgi_od_md_equal(md, b->plain))
         return *b;
-    bool keeps = b->where == OD_IN && m->b->fixed_parameters && is_parameter(n->in[b->index]);
+    bool keeps = b->where == OD_IN && m->b->fixed_parameters && wgi_is_parameter(n->in[b->index]);
     return take(m, keeps ? OD_KEPT : OD_SCRATCH, b->arg, md);
 }
 

@@ -10,6 +10,7 @@
  * docs/notes/performance.md lists.  Plans measure nothing themselves: that takes longer than all
  * else of planning, and two runs of a program would differ in their bits. */
 #include "backends/amx.h"
+#include "backends/fixed.h"
 #include "backends/onednn/internal.h"
 #include "wengert/ops/linalg.h"
 
@@ -116,6 +117,9 @@ static const char *better_by_own_kernels(const od_backend *b, const product *p, 
         return NULL;
     int64_t m = p->y.shape.dim[0], n = p->y.shape.dim[1],
             k = p->x.shape.dim[p->transpose_x ? 0 : 1];
+    if (b->fixed_parameters && m <= WGI_FEW_ROWS && k <= WGI_FEW_TERMS && p->transpose_w &&
+        p->y.dtype == WG_F32 && wgi_is_parameter(&p->w))
+        return "few rows and a fixed matrix";
     if (!b->avx2) {
         if (n == 1)
             return "one column";

@@ -27,9 +27,21 @@ extern const simd_kernel wgi_simd_attention[], wgi_simd_axis[], wgi_simd_cast[],
     wgi_simd_recurrent[], wgi_simd_reduce[], wgi_simd_softmax[], wgi_simd_steps[], wgi_simd_topk[],
     wgi_simd_upsample[];
 
+/* What a kernel derives from fixed parameters in its first run */
+typedef struct simd_kept {
+    bool made;
+    void *data; /* aligned as cache lines */
+} simd_kept;
+
+/* So many bytes, for the kernel of n: packed weights; 0: none. */
+size_t wgi_simd_product_keeps(const wg_node *n);
+size_t wgi_simd_topk_keeps(const wg_node *n);
+
 typedef struct simd_backend {
     const simd_table *kernels; /* of the instruction set in use */
     wgi_run_mode mode;
+    bool fixed_parameters; /* of wg_backend_config */
+    simd_kept *kept;       /* in the state of a kernel that keeps something, else NULL */
 } simd_backend;
 
 /* The state of a kernel of fused_elementwise; those of others are the backend's. */
@@ -39,6 +51,12 @@ typedef struct simd_steps_state {
 } simd_steps_state;
 /* Of that backend, for n; NULL without memory. */
 simd_steps_state *wgi_simd_steps_state(const simd_backend *b, const wg_node *n);
+
+/* What the kernel of a call keeps; NULL: nothing. */
+static inline simd_kept *simd_kept_of(const wg_call *c)
+{
+    return ((const simd_backend *)c->state)->kept;
+}
 
 /* The kernels that a call is to use. */
 static inline const simd_table *simd_kernels(const wg_call *c)

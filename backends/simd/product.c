@@ -2,6 +2,7 @@
  * each of the batches of x and w. */
 #include "backends/amx.h"
 #include "backends/begin_with.h"
+#include "backends/fixed.h"
 #include "backends/simd/internal.h"
 #include "graph/element.h"
 #include "wengert/backends/isa.h"
@@ -184,6 +185,27 @@ static int threads_for(const wg_call *c, const products *a)
     return a->batches * a->one.m * a->one.n * a->one.k < SMALL ? 1 : c->threads;
 }
 
+/* Of a linear layer of few rows, the panels of its weights. */
+size_t wgi_simd_product_keeps(const wg_node *n)
+{
+    if (n->op != &wg_op_linear || !wgi_is_parameter(n->in[1]))
+        return 0;
+    simd_product p = products_of_node(n).one;
+    bool few = p.tb && p.m <= WGI_FEW_ROWS && !is_one_column(&p);
+    return few ? (size_t)simd_product_packed(p.n, p.k) * wg_dtype_size(n->in[1]->dtype) : 0;
+}
+
+static void use_kept(const wg_call *c, simd_product *p)
+{
+    simd_kept *kept = simd_kept_of(c);
+    if (!kept)
+        return;
+    p->packed = kept->data;
+    if (!kept->made)
+        simd_floats(c)->pack_product(p);
+    kept->made = true;
+}
+
 static void run_by(wg_call *c, product_kernel *product)
 {
     const wg_node *n = c->node;
@@ -198,6 +220,7 @@ static void run_by(wg_call *c, product_kernel *product)
     a.one.threads = threads_for(c, &a);
     a.one.scratch = c->scratch;
     a.one.beta = adds;
+    use_kept(c, &a.one);
     if (adds)
         wgi_begin_with(c, 2);
     if (is_one_column(&a.one) && a.one.bias)

@@ -34,6 +34,30 @@ static const char *refuses(void *state, const wg_node *n)
     return why;
 }
 
+static size_t kept_bytes(const wg_node *n)
+{
+    return n->op == &wg_op_linear                    ? wgi_simd_product_keeps(n)
+           : n->op == &wg_op_linear_log_softmax_topk ? wgi_simd_topk_keeps(n)
+                                                     : 0;
+}
+
+/* A copy of the backend, with room for what the kernel keeps. */
+typedef struct kept_state {
+    simd_backend backend;
+    simd_kept kept;
+} kept_state;
+
+static simd_backend *kept_state_new(const simd_backend *b, size_t bytes)
+{
+    enum { LINE = 64, HEAD = (sizeof(kept_state) + LINE - 1) / LINE * LINE };
+    kept_state *s = aligned_alloc(LINE, HEAD + (bytes + LINE - 1) / LINE * LINE);
+    if (!s)
+        return NULL;
+    *s = (kept_state){*b, {false, (char *)s + HEAD}};
+    s->backend.kept = &s->kept;
+    return &s->backend;
+}
+
 static void finish(void *state, wg_kernel *k)
 {
     if (k->state != state)
@@ -51,6 +75,9 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
                        .run = k->run,
                        .state = state,
                        .scratch = k->scratch ? k->scratch(n, b->mode.threads) : 0};
+    size_t kept = b->fixed_parameters ? kept_bytes(n) : 0;
+    if (kept)
+        out->state = kept_state_new(b, kept);
     if (k->op == &wg_op_fused_elementwise)
         out->state = wgi_simd_steps_state(b, n);
     return out->state ? WG_OK : WG_ENOMEM;
@@ -80,6 +107,7 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
     wg_onednn_backend(); /* kernels call its sgemm, which must keep to the cap */
     b->kernels = best_kernels();
     b->mode.threads = config->threads;
+    b->fixed_parameters = config->fixed_parameters;
     *state = b;
     return WG_OK;
 }

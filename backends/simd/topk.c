@@ -1,6 +1,7 @@
 /* The most probable classes, of given logits and of a linear layer's, by kernels/topk.c,
  * kernels/linear_topk.c and kernels/int8_topk.c. */
 #include "backends/simd/kernels/topk.h"
+#include "backends/fixed.h"
 #include "backends/simd/internal.h"
 #include "wengert/ops/select.h"
 
@@ -71,9 +72,19 @@ static size_t scratch_of_linear(const wg_node *n, int threads)
            simd_topk_scratch(rows_of(n), classes_of(n), k_of(n), threads);
 }
 
+/* Packed weights, where rows are few and caches hold them: others are waited for anyway. */
+size_t wgi_simd_topk_keeps(const wg_node *n)
+{
+    enum { MOST = 1 << 24 };
+    size_t bytes = (size_t)simd_topk_packed(width_of(n), classes_of(n)) * sizeof(float);
+    bool few = rows_of(n) <= SIMD_TOPK_FEW && wgi_is_parameter(n->in[1]);
+    return few && bytes <= MOST ? bytes : 0;
+}
+
 static void run_of_linear(wg_call *c)
 {
     const wg_node *n = c->node;
+    simd_kept *kept = simd_kept_of(c);
     const simd_linear_topk a = {
         .x = c->in[0],
         .w = c->in[1],
@@ -87,7 +98,12 @@ static void run_of_linear(wg_call *c)
         .threads = c->threads,
         .panels = c->scratch,
         .scratch = (float *)c->scratch + panels_of(n),
+        .packed = kept ? kept->data : NULL,
     };
+    if (kept && !kept->made)
+        simd_kernels(c)->pack_classes(&a);
+    if (kept)
+        kept->made = true;
     simd_kernels(c)->linear_topk(&a);
 }
 

@@ -146,16 +146,23 @@ typedef struct linear_layer {
     int64_t rows, width, classes;
 } linear_layer;
 
-static found best_of_linear(const simd_table *table, const linear_layer *l, int64_t k, int threads)
+static found best_of_linear(const simd_table *table, const linear_layer *l, int64_t k, int threads,
+                            bool packs)
 {
-    int64_t panels = simd_topk_groups(l->rows) * SIMD_TOPK_ROWS * l->width;
-    float *own = room(panels);
+    int64_t panels = simd_topk_groups(l->rows) * SIMD_TOPK_ROWS * l->width,
+            packed = simd_topk_packed(l->width, l->classes);
+    float *own = room(panels), *turned = packs ? room(packed) : NULL;
     void *scratch = malloc(simd_topk_scratch(l->rows, l->classes, k, threads));
     found f = {room(l->rows * k), malloc((size_t)(l->rows * k) * sizeof *f.ids)};
     assert_true(scratch && f.ids);
-    table->linear_topk(&(simd_linear_topk){l->x, l->w, l->bias, f.values, f.ids, l->rows, l->width,
-                                           l->classes, k, threads, own, scratch});
+    const simd_linear_topk a = {l->x,       l->w, l->bias, f.values, f.ids,   l->rows, l->width,
+                                l->classes, k,    threads, own,      scratch, turned};
+    if (packs)
+        table->pack_classes(&a);
+    table->linear_topk(&a);
     free_room(own, panels);
+    if (packs)
+        free_room(turned, packed);
     free(scratch);
     return f;
 }
@@ -185,7 +192,7 @@ static void every_set_finds_the_best_of_a_linear_layer(void **state)
             found expected = best_of(table, logits, rows, classes, k, 1), first = {0};
             for (int threads = 1; threads <= 4; threads++) {
                 const linear_layer l = {x, w, t % 2 ? bias : NULL, rows, d, classes};
-                found f = best_of_linear(table, &l, k, threads);
+                found f = best_of_linear(table, &l, k, threads, rows <= SIMD_TOPK_FEW && n % 2);
                 for (int64_t i = 0; i < rows * k; i++) {
                     check_that(fabs((double)f.values[i] - (double)expected.values[i]) <= 1e-5,
                                "%s, shape %zu, %lld: %g, expected %g", table->isa, n, (long long)i,
@@ -224,11 +231,12 @@ static void every_set_finds_the_same_for_few_rows_as_among_many(void **state)
           *bias = numbers(&s, CLASSES);
     for (int t = 0; t < 2 * s.n_tables; t++) {
         linear_layer l = {x, w, t % 2 ? bias : NULL, ROWS, WIDTH, CLASSES};
-        found all = best_of_linear(s.table[t / 2], &l, K, 1);
-        for (l.rows = 1; l.rows < ROWS; l.rows++) {
+        found all = best_of_linear(s.table[t / 2], &l, K, 1, false);
+        for (int turn = 1; turn < ROWS + SIMD_TOPK_FEW; turn++) { /* those of few rows twice */
+            l.rows = turn < ROWS ? turn : turn - ROWS + 1;
             int64_t first = ROWS - l.rows; /* the last rows, which have other lanes then */
             l.x = x + first * WIDTH;
-            found few = best_of_linear(s.table[t / 2], &l, K, 1);
+            found few = best_of_linear(s.table[t / 2], &l, K, 1, turn >= ROWS);
             size_t count = (size_t)(l.rows * K);
             check_that(memcmp(few.values, all.values + first * K, count * sizeof *few.values) == 0,
                        "%s: %lld rows have other values", s.table[t / 2]->isa, (long long)l.rows);

@@ -288,6 +288,49 @@ static void rows_of_few_terms_are_those_of_many(void **state)
     free(old);
 }
 
+/* Of few rows with a packed matrix, each has the bits that it has among many. */
+static void packed_rows_are_those_of_many(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, FEW_ROWS = 7 };
+    static const int64_t sizes[][2] = {{1, 5},    {7, 33},   {33, 128},
+                                       {64, 256}, {70, 300}, {130, 700}};
+    setting s = product_tables();
+    for (int i = 0; i < WG_COUNT(sizes); i++)
+        for (int t = 0; t < s.n_tables; t++) {
+            int64_t n = sizes[i][0], k = sizes[i][1], packed = simd_product_packed(n, k);
+            real *a = numbers(&s, ROWS * k), *b = numbers(&s, n * k), *old = numbers(&s, ROWS * n),
+                 *bias = numbers(&s, n);
+            simd_product p = {.m = ROWS,
+                              .n = n,
+                              .k = k,
+                              .alpha = 1,
+                              .a = a,
+                              .lda = k,
+                              .b = b,
+                              .ldb = k,
+                              .tb = true,
+                              .bias = bias,
+                              .relu = i % 2,
+                              .ldc = n,
+                              .threads = 1};
+            real *many = result_of(s.table[t], p, 1, old);
+            p.packed = room(packed);
+            floats_of(s.table[t])->pack_product(&p);
+            for (p.m = 1; p.m <= FEW_ROWS; p.m++)
+                for (int threads = 1; threads < 3; threads++) {
+                    real *few = result_of(s.table[t], p, threads, old);
+                    check_that(memcmp(few, many, (size_t)(p.m * n) * sizeof *few) == 0,
+                               "%s, %lld of [%lld, %lld]", s.table[t]->isa, (long long)p.m,
+                               (long long)n, (long long)k);
+                    free_room(few, p.m * n);
+                }
+            free_room(p.packed, packed);
+            free_room(many, ROWS * n);
+            free(a), free(b), free(old), free(bias);
+        }
+}
+
 /* Infinity, NaN, the largest numbers, and operands all of whose numbers are tiny */
 static void extreme_numbers_are_multiplied_as_others(void **state)
 {
@@ -378,6 +421,7 @@ int main(void)
         cmocka_unit_test(so_are_large_ones),
         cmocka_unit_test(scratch_grows_with_sizes),
         cmocka_unit_test(what_is_not_finite_shows),
+        cmocka_unit_test(packed_rows_are_those_of_many),
         cmocka_unit_test(rows_of_few_terms_are_those_of_many),
         cmocka_unit_test(extreme_numbers_are_multiplied_as_others),
         cmocka_unit_test(almost_infinite_products_are_finite),

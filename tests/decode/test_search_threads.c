@@ -75,6 +75,43 @@ static void results_do_not_depend_on_threads(void **state)
     wg_store_free(store);
 }
 
+/* With fixed parameters a step of a small model has as many rows as there are hypotheses, with
+ * others at least eight: the bits are the same. */
+static void a_sentence_alone_gets_what_it_gets_among_others(void **state)
+{
+    (void)state;
+    size_t compared = 0;
+    for (int size = 0; size < 3; size++) {
+        wg_transformer_config c = small_config();
+        if (size > 0)
+            c.d_model = 128, c.d_ff = 256, c.heads = 4, c.fused_projections = size > 1;
+        wg_store *store = random_parameters(&c, 5);
+        sentences x;
+        draw_sentences(&x, MANY, 14, 8);
+        for (int64_t beam = 1; beam <= 5; beam += 2) {
+            const wg_search_options o = {.beam = beam, .alpha = 0.6, .max_length = 15};
+            wg_search_model model = model_of(&c, store);
+            wg_search *many = search_of(&model);
+            model.fixed = true;
+            wg_search *one = search_of(&model);
+            wg_hypothesis *all = translate(many, &x, &o), *h;
+            for (size_t i = 0; i < x.n; i += 3) {
+                char what[64];
+                snprintf(what, sizeof what, "size %d, beam %d, sentence %zu", size, (int)beam, i);
+                check_that(wg_search_run(one, &x.at[i], &x.length[i], 1, &o, &h) == WG_OK, "%s: %s",
+                           what, wg_search_message(one));
+                compared += expect_equal(what, &all[i], h, 1);
+                wg_hypotheses_free(h, 1);
+            }
+            wg_hypotheses_free(all, x.n);
+            wg_search_free(many);
+            wg_search_free(one);
+        }
+        wg_store_free(store);
+    }
+    check_that(compared > 1000, "only %zu tokens compared", compared);
+}
+
 /* Where products depend on the number of rows: the same bits run to run at one number of
  * threads. */
 static void runs_are_reproducible(void **state)
@@ -145,6 +182,7 @@ static void a_failure_names_its_sentence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sentence_alone_gets_what_it_gets_among_others),
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(runs_are_reproducible),
         cmocka_unit_test(a_failure_names_its_sentence),

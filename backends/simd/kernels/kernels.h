@@ -241,6 +241,7 @@ typedef struct simd_linear_topk {
     int threads;
     float *panels;
     void *scratch;
+    float *packed; /* w as pack_classes packs it, simd_topk_packed floats; NULL: it is not */
 } simd_linear_topk;
 
 /* y, index [outer, size, inner]: x in order along the middle axis, equal ones in order of index,
@@ -501,6 +502,7 @@ typedef struct simd_spans {
     X(paged_attention, simd_paged)                                                                 \
     X(topk, simd_topk)                                                                             \
     X(linear_topk, simd_linear_topk)                                                               \
+    X(pack_classes, simd_linear_topk)                                                              \
     X(layernorm_forward, simd_norm)                                                                \
     X(layernorm_backward, simd_norm)                                                               \
     X(channel_norm_forward, simd_channel_norm)                                                     \
@@ -549,6 +551,7 @@ typedef struct simd_spans {
     X(mean_pool, simd_mean_pool)                                                                   \
     X(mean_pool_grad, simd_mean_pool)                                                              \
     X(norm, simd_spans)                                                                            \
+    X(pack_product, simd_product)                                                                  \
     X(permute, simd_permute)                                                                       \
     X(pool_scatter, simd_pool_scatter)                                                             \
     X(product, simd_product)                                                                       \

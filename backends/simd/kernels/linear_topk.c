@@ -4,8 +4,9 @@
  * Of many rows, those of x are transposed once, a panel [width, SIMD_TOPK_ROWS] for each group, and
  * those of w are read as they lie, each number of them being multiplied with a vector of rows.  Of
  * a few rows, as in the search for one sentence, most lanes of such a vector would be none: there,
- * squares of w are transposed in registers, and each number of x is multiplied with a vector of
- * classes.  Either way a logit is the sum of its terms in their order, so its bits are the same. */
+ * squares of w are transposed in registers, or all of w once for many runs, and each number of x is
+ * multiplied with a vector of classes.  Either way a logit is the sum of its terms in their order,
+ * so its bits are the same. */
 #include "backends/simd/kernels/square.h"
 #include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
@@ -14,10 +15,11 @@
 #include <string.h>
 
 enum {
-    FEW = SIMD_LANES < 8 ? 1 : SIMD_LANES / 2,
-    ROWS = 8,
+    FEW = SIMD_LANES < 8 ? 1 : SIMD_LANES / 2, /* if w is not packed */
+    ROWS = SIMD_TOPK_FEW,
     LANES = SIMD_LANES,
-    CLASSES = SIMD_TOPK_CLASSES
+    CLASSES = SIMD_TOPK_CLASSES,
+    CHAINS = 4
 };
 
 /* ---- many rows ------------------------------------------------------------------------------- */
@@ -92,15 +94,12 @@ static void add_edge(const simd_linear_topk *a, int64_t k, const float *w, int64
     add_terms(a, k, square, LANES, (int)terms, sum);
 }
 
-/* The same as make_logits.  Lines of the next block of w are asked for. */
-static void make_few_logits(const void *of, int me, int64_t group, int64_t first, int64_t classes,
-                            float *block)
+/* sum[row, c] of a block of classes; lines of the next block of w are asked for. */
+static void add_squares(const simd_linear_topk *a, int64_t first, int64_t classes,
+                        float sum[ROWS][CLASSES])
 {
-    const simd_linear_topk *a = of;
-    (void)me, (void)group;
     const float *w = a->w + first * a->width;
     bool more = first + 2 * CLASSES <= a->classes;
-    _Alignas(64) float sum[ROWS][CLASSES] = {{0}};
     for (int64_t k = 0; k < a->width; k += LANES)
         for (int64_t c = 0; c < classes; c += LANES) {
             const float *square = w + c * a->width + k;
@@ -112,10 +111,56 @@ static void make_few_logits(const void *of, int me, int64_t group, int64_t first
                 add_edge(a, k, square, simd_smaller(LANES, classes - c),
                          simd_smaller(LANES, a->width - k), &sum[0][c]);
         }
+}
+
+/* The same of a packed block, [width, CLASSES] */
+static void add_packed(const simd_linear_topk *a, int64_t first, float sum[ROWS][CLASSES])
+{
+    for (int64_t row = 0; row < a->rows; row++)
+        for (int64_t c = 0; c < CLASSES; c += CHAINS * LANES) {
+            const float *x = a->x + row * a->width, *w = a->packed + first * a->width + c;
+            simd_vector chain[CHAINS] = {{0}};
+            for (int64_t k = 0; k < a->width; k++) {
+                SIMD_UNROLLED
+                for (int i = 0; i < CHAINS; i++)
+                    chain[i] += x[k] * ((const simd_vector *)(w + k * CLASSES))[i];
+            }
+            SIMD_UNROLLED
+            for (int i = 0; i < CHAINS; i++)
+                ((simd_vector *)(sum[row] + c))[i] = chain[i];
+        }
+}
+
+/* The same as make_logits */
+static void make_few_logits(const void *of, int me, int64_t group, int64_t first, int64_t classes,
+                            float *block)
+{
+    const simd_linear_topk *a = of;
+    (void)me, (void)group;
+    _Alignas(64) float sum[ROWS][CLASSES] = {{0}};
+    if (a->packed)
+        add_packed(a, first, sum);
+    else
+        add_squares(a, first, classes, sum);
     for (int64_t row = 0; a->bias && row < a->rows; row++)
         for (int64_t c = 0; c < classes; c++)
             sum[row][c] = a->bias[first + c] + sum[row][c];
     simd_transpose_matrix(sum[0], CLASSES, ROWS, classes, block, SIMD_TOPK_ROWS);
+}
+
+static void pack_block(const void *args, int64_t block)
+{
+    const simd_linear_topk *a = args;
+    int64_t first = block * CLASSES;
+    float *to = a->packed + first * a->width;
+    memset(to, 0, (size_t)(CLASSES * a->width) * sizeof *to);
+    simd_transpose_matrix(a->w + first * a->width, a->width,
+                          simd_smaller(CLASSES, a->classes - first), a->width, to, CLASSES);
+}
+
+void SIMD(pack_classes)(const simd_linear_topk *a)
+{
+    simd_tasks(a->threads, simd_divide_up(a->classes, CLASSES), pack_block, a);
 }
 
 /* ---- the best -------------------------------------------------------------------------------- */
@@ -129,7 +174,7 @@ static void make_panel(const void *args, int64_t group)
 
 void SIMD(linear_topk)(const simd_linear_topk *a)
 {
-    const bool few = a->rows <= FEW;
+    const bool few = a->rows <= (a->packed ? ROWS : FEW);
     if (!few)
         simd_tasks(a->threads, simd_topk_groups(a->rows), make_panel, a);
     const simd_topk_of best = {few ? make_few_logits : make_logits,

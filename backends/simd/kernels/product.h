@@ -29,6 +29,7 @@ typedef struct simd_product {
     bool relu;
     int threads;
     void *scratch; /* simd_product_scratch numbers */
+    void *packed;  /* op(B) of a thin product, simd_product_packed numbers; NULL: not packed */
 } simd_product;
 
 /* See tiny.c and vectors.c.  C[i] = A[i] B[i] for `count` matrices, [m, k] and [k, n]: for `tiny`
@@ -129,6 +130,12 @@ static inline int64_t simd_product_scratch(int64_t m, int64_t n, int64_t k, int 
         most = apart > most ? apart : most;
     }
     return most + edges;
+}
+
+/* In numbers: all of op(B), packed */
+static inline int64_t simd_product_packed(int64_t n, int64_t k)
+{
+    return simd_round_up(n, SIMD_PRODUCT_PANEL) * k;
 }
 
 /* On AMX (amx/product.c): three numbers of bf16 make one of f32.  A panel has SIDE rows or columns,

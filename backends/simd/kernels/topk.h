@@ -67,6 +67,13 @@ static inline size_t simd_topk_scratch(int64_t rows, int64_t classes, int64_t k,
            (size_t)((parts - 1) * rows * k) * (sizeof(int64_t) + sizeof(float));
 }
 
+/* Of few rows, in floats: blocks of classes, each transposed */
+enum { SIMD_TOPK_FEW = 8 };
+static inline int64_t simd_topk_packed(int64_t width, int64_t classes)
+{
+    return (classes + SIMD_TOPK_CLASSES - 1) / SIMD_TOPK_CLASSES * SIMD_TOPK_CLASSES * width;
+}
+
 /* Of products in 8 bits: x as lanes, and for each thread a block of weights and by how much they
  * raise sums. */
 static inline size_t simd_int8_topk_panels(int64_t rows, int64_t width, int threads)

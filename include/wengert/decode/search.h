@@ -94,6 +94,7 @@ typedef struct wg_search_model {
     int32_t unk; /**< target token of unknown words; -1: there is none */
     bool no_unk; /**< never produce unk */
     bool int8;   /**< products with parameters in 8 bits: wengert/models/quantize.h */
+    bool fixed;  /**< no parameter changes from the first run on: see wg_plan_options */
     const wg_backend *const *backends; /**< [n_backends] copied; as in wg_plan_options */
     size_t n_backends;                 /**< 0: all that are built in */
     int threads;                       /**< up to WG_MAX_THREADS; 0: what the process may use */
@@ -103,7 +104,7 @@ typedef struct wg_search_model {
  * wg_length_penalty. */
 WG_API double wg_length_penalty_of(int penalty, double alpha, size_t length);
 
-/** Creates a search.  The values of the parameters may change between runs.
+/** Creates a search.  The values of the parameters may change between runs unless model->fixed.
  * @return WG_EINVAL for a bad model, WG_ESHAPE for a parameter of another shape or dtype,
  *         WG_ENOMEM */
 WG_API WG_MUST_USE wg_status wg_search_create(wg_search **out, const wg_search_model *model,

@@ -19,8 +19,8 @@
  * threads need not pack for one another; a last phase adds these up.
  *
  * A thin product, of few rows, would use what it packs too few times.  There, threads share panels
- * of B, packed only if they do not lie well, and read A where it lies.  Very few rows times rows of
- * B (x w') are dot products along k, unless k is short.  And where k is a few terms, rows of C are
+ * of B, packed only if they do not lie well or once for many products, and read A where it lies.
+ * Very few rows times rows of B (x w') are dot products along k, unless k is short.  And where k is a few terms, rows of C are
  * sums of rows of B, without tiles.
  *
  * Each number of C is the sum of its blocks' sums, added to it in their order, and the blocks
@@ -116,7 +116,7 @@ static void plan_pieces(plan *w)
 static void plan_thin(plan *w)
 {
     const simd_product *p = w->p;
-    w->b_stays = !p->tb;
+    w->b_stays = !p->tb && !p->packed;
     w->part = w->b_stays && p->m <= HEIGHT ? WIDE * LANES : WIDTH;
     int64_t across = simd_divide_up(p->n, w->part), enough = 2 * p->threads;
     bool divided = p->threads > 1 && across < enough;
@@ -325,6 +325,17 @@ static void wide_tiles(tile t)
     }
 }
 
+/* Panel by panel, all blocks of k of each */
+void SIMD(pack_product)(const simd_product *p)
+{
+    plan w = plan_of(p);
+    for (int64_t column = 0; column < p->n; column += WIDTH)
+        for (int64_t block = 0; block < w.blocks; block++)
+            pack_b(p, column, simd_smaller(WIDTH, p->n - column), block * w.depth,
+                   terms_of(&w, block),
+                   (real *)p->packed + column * p->k + block * w.depth * WIDTH);
+}
+
 /* `rows` rows from `row` on of one panel of columns */
 static void run_thin_panel(const plan *w, int64_t block, int64_t row, int64_t rows, int64_t column,
                            int64_t columns, real *room)
@@ -335,7 +346,10 @@ static void run_thin_panel(const plan *w, int64_t block, int64_t row, int64_t ro
     t.columns = simd_smaller(columns, p->n - column);
     t.a = simd_product_a(p, row, term);
     t.b = room;
-    if (w->b_stays && t.columns % LANES == 0 && (t.columns == columns || t.columns == LANES)) {
+    if (p->packed) {
+        t.b = (const real *)p->packed + column * p->k + term * WIDTH;
+    } else if (w->b_stays && t.columns % LANES == 0 &&
+               (t.columns == columns || t.columns == LANES)) {
         t.b = simd_product_b(p, term, column);
         t.b_step = p->ldb;
     } else {
@@ -586,7 +600,8 @@ void SIMD(product)(const simd_product *given)
     if (given->m <= 0 || given->n <= 0)
         return;
     const simd_product one = without_transposes(*given), *p = &one;
-    bool few = p->m <= (p->k < SHORT ? FEWER : FEW) && p->tb && !p->ta && p->k >= LEAST;
+    bool few =
+        p->m <= (p->k < SHORT ? FEWER : FEW) && p->tb && !p->ta && p->k >= LEAST && !p->packed;
     bool is_long = simd_product_segments(p->m, p->n, p->k) > 1 && !p->bias && !p->relu;
     plan w = is_long ? plan_long(p) : plan_of(p);
     void (*run)(plan *) = has_few_terms(p) ? run_terms
