@@ -75,8 +75,8 @@ static void results_do_not_depend_on_threads(void **state)
     wg_store_free(store);
 }
 
-/* With fixed parameters a step of a small model has as many rows as there are hypotheses, with
- * others at least eight: the bits are the same. */
+/* With fixed parameters a step of a small model has as many rows as there are hypotheses, and not
+ * eight at least: the bits are the same. */
 static void a_sentence_alone_gets_what_it_gets_among_others(void **state)
 {
     (void)state;
@@ -91,9 +91,8 @@ static void a_sentence_alone_gets_what_it_gets_among_others(void **state)
         for (int64_t beam = 1; beam <= 5; beam += 2) {
             const wg_search_options o = {.beam = beam, .alpha = 0.6, .max_length = 15};
             wg_search_model model = model_of(&c, store);
-            wg_search *many = search_of(&model);
             model.fixed = true;
-            wg_search *one = search_of(&model);
+            wg_search *many = search_of(&model), *one = search_of(&model);
             wg_hypothesis *all = translate(many, &x, &o), *h;
             for (size_t i = 0; i < x.n; i += 3) {
                 char what[64];
