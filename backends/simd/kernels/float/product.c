@@ -20,8 +20,8 @@
  *
  * A thin product, of few rows, would use what it packs too few times.  There, threads share panels
  * of B, packed only if they do not lie well or once for many products, and read A where it lies.
- * Very few rows times rows of B (x w') are dot products along k, unless k is short.  And where k is a few terms, rows of C are
- * sums of rows of B, without tiles.
+ * Very few rows times rows of B (x w') are dot products along k, unless k is short or B packed.
+ * And where k is a few terms, rows of C are sums of rows of B, without tiles.
  *
  * Each number of C is the sum of its blocks' sums, added to it in their order, and the blocks
  * depend on k alone, segments on m, n and k (dot products are summed by lanes of k): so bits depend
