@@ -48,6 +48,7 @@ static wg_status make_generator(wg_language_model *m, const wg_language_model_op
         .n_backends = m->n_backends,
         .threads = m->threads,
         .int8 = o->int8,
+        .fixed = true,
     };
     wg_status status = wg_generator_create(&m->generator, &model, error);
     return status == WG_OK ? WG_OK : wgi_error_prefix(error, status, "%s: ", folder);
