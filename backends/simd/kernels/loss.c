@@ -123,13 +123,12 @@ static void multiply_together(const simd_product *p, const room *r)
 static void multiply(const products *all)
 {
     int64_t tasks = 0;
-    for (int i = 0; i < all->count; i++)
-        if (TOGETHER)
-            multiply_together(&all->part[i].p, all->room);
-        else
-            tasks += tasks_of(&all->part[i]);
+    for (int i = 0; TOGETHER && i < all->count; i++)
+        multiply_together(&all->part[i].p, all->room);
     if (TOGETHER)
         return;
+    for (int i = 0; i < all->count; i++)
+        tasks += tasks_of(&all->part[i]);
     simd_uneven_tasks(all->room->threads, tasks, 1, multiply_task, all);
     for (int i = 0; i < all->count; i++)
         if (all->part[i].pieces > 1)
@@ -259,7 +258,8 @@ void SIMD(linear_loss)(const simd_loss *a)
         c.x = a->x + c.first * d;
         make_logits(&c);
         add_losses(&c, &loss);
-        make_gradients(&c);
+        if (a->dx || a->dw)
+            make_gradients(&c);
     }
     *a->loss = (float)loss;
 }
