@@ -136,7 +136,7 @@ static wg_status make(void *decoder, const wgi_plan_key *key, wg_plan **plan, vo
  * are powers of two, for an encoding WGI_LEAST_ROWS at least. */
 static wg_status plan_for(wgi_cached *c, int64_t n, int64_t k, const token_io **out)
 {
-    const int64_t least = k ? wgi_least_rows(c->context->model) : WGI_LEAST_ROWS,
+    const int64_t least = k ? c->context->least_rows : WGI_LEAST_ROWS,
                   fitting = wgi_round_up_doubling(n, least);
     void *io = NULL;
     for (int64_t rows = fitting; !io && (rows == fitting || rows <= MAX_WASTE * n); rows *= 2)

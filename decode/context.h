@@ -8,6 +8,7 @@
 typedef struct wgi_decode_context {
     const wg_search_model *model; /* the search's copy, which has been checked */
     int threads;                  /* of each plan; 0: all */
+    int64_t least_rows;           /* of a step */
     wg_workspace *workspace;
     const volatile int *stop; /* of the call in progress: wg_search_options.stop */
     wg_error error;           /* the last failure */

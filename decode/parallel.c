@@ -1,8 +1,10 @@
 /* A step is short, and threads that share it wait for each other about fifty times.  So if there
  * are many sentences, each thread gets a worker of its own, whose plans use one thread.  Sentences
  * are dealt out longest first, in turn, so that all workers have about the same work, and the same
- * sentences in every run. */
+ * sentences in every run.  With a model whose steps may have a single row, a few sentences are
+ * many, and a step of less is not shared. */
 #include "decode/parallel.h"
+#include "decode/sizes.h"
 #include "graph/threads.h"
 #include "graph/error.h"
 #include "graph/grow.h"
@@ -10,13 +12,21 @@
 #include <omp.h>
 #include <stdlib.h>
 
-enum { MIN_SENTENCES = 8 }; /* minimum per worker: fewer would make products with few rows */
+/* Minimum per worker: fewer would make products with few rows. */
+enum { MIN_SENTENCES = 8, MIN_SENTENCES_OF_SMALL = 2 };
+
+static bool is_small(const wgi_workers *w)
+{
+    return w->shared->context.least_rows < WGI_LEAST_ROWS;
+}
 
 bool wgi_workers_init(wgi_workers *w, const wg_search_model *model)
 {
     *w = (wgi_workers){.model = model,
                        .shared = wgi_worker_new(model, model->threads),
                        .threads = (size_t)wgi_threads(model->threads)};
+    if (w->shared && is_small(w))
+        w->shared->context.threads = 1;
     return w->shared != NULL;
 }
 
@@ -77,11 +87,13 @@ static void free_shares(shares *s)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* As many as threads if there are enough sentences; otherwise 0. */
+/* As many as threads if there are enough sentences, else as many as there are enough for; 0: all
+ * threads share each step. */
 static size_t count_workers(const wgi_workers *w, size_t sentences)
 {
-    bool enough = sentences / MIN_SENTENCES >= w->threads;
-    return w->threads > 1 && !omp_in_parallel() && enough ? w->threads : 0;
+    size_t most = sentences / (is_small(w) ? MIN_SENTENCES_OF_SMALL : MIN_SENTENCES),
+           workers = most < w->threads ? most : w->threads;
+    return workers > 1 && !omp_in_parallel() ? workers : 0;
 }
 
 static bool make_workers(wgi_workers *w, size_t count)

@@ -2,26 +2,12 @@
 #ifndef WG_PRIVATE_DECODE_SIZES_H
 #define WG_PRIVATE_DECODE_SIZES_H
 
-#include "backends/fixed.h"
-#include "wengert/decode/search.h"
 #include "wengert/models/transformer.h"
 
 /* Rows of a step, at least.  Products of fewer rows may add up in another order than those of more
  * (backends/simd/kernels/product.c), and what a sentence gets must not depend on how many others
- * are translated with it. */
+ * are translated with it.  (For some models, fewer do: wgi_decode_context.) */
 enum { WGI_LEAST_ROWS = 8 };
-
-/* The same for a model.  Products of a few terms with a fixed matrix have one order for any number
- * of rows (backends/fixed.h), and a row of a small model takes less time than eight.  That of a
- * large one does not: it waits for the weights. */
-static inline int64_t wgi_least_rows(const wg_search_model *m)
-{
-    const wg_transformer_config *c = m->config;
-    bool few = c->d_model <= WGI_FEW_TERMS && c->d_ff <= WGI_FEW_TERMS &&
-               c->heads * c->d_v <= WGI_FEW_TERMS;
-    bool plain = c->dtype == WG_F32 && c->attention != WG_ATTENTION_ADDITIVE && !m->int8;
-    return m->fixed && few && plain && !m->n_backends ? 1 : WGI_LEAST_ROWS;
-}
 
 static inline int64_t wgi_larger(int64_t a, int64_t b)
 {

@@ -127,7 +127,7 @@ static void set_places(run *r)
     if (r->places > r->n)
         r->places = r->n ? r->n : 1;
     r->limits.rows =
-        wgi_round_up_doubling((int64_t)r->places * beam, wgi_least_rows(r->worker->context.model));
+        wgi_round_up_doubling((int64_t)r->places * beam, r->worker->context.least_rows);
 }
 
 static bool allocate(run *r)

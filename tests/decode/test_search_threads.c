@@ -93,7 +93,12 @@ static void a_sentence_alone_gets_what_it_gets_among_others(void **state)
             wg_search_model model = model_of(&c, store);
             model.fixed = true;
             wg_search *many = search_of(&model), *one = search_of(&model);
-            wg_hypothesis *all = translate(many, &x, &o), *h;
+            model.threads = 5;
+            wg_search *shared = search_of(&model);
+            wg_hypothesis *all = translate(many, &x, &o), *h = translate(shared, &x, &o);
+            compared += expect_equal("five threads", all, h, x.n);
+            wg_hypotheses_free(h, x.n);
+            wg_search_free(shared);
             for (size_t i = 0; i < x.n; i += 3) {
                 char what[64];
                 snprintf(what, sizeof what, "size %d, beam %d, sentence %zu", size, (int)beam, i);
