@@ -88,12 +88,14 @@ static void free_shares(shares *s)
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* As many as threads if there are enough sentences, else as many as there are enough for; 0: all
- * threads share each step. */
+ * threads share each step, as they do with a large model before half of them would be idle. */
 static size_t count_workers(const wgi_workers *w, size_t sentences)
 {
-    size_t most = sentences / (is_small(w) ? MIN_SENTENCES_OF_SMALL : MIN_SENTENCES),
-           workers = most < w->threads ? most : w->threads;
-    return workers > 1 && !omp_in_parallel() ? workers : 0;
+    bool small = is_small(w);
+    size_t most = sentences / (small ? MIN_SENTENCES_OF_SMALL : MIN_SENTENCES);
+    size_t workers = most < w->threads ? most : w->threads;
+    bool busy = small || 2 * workers >= w->threads;
+    return workers > 1 && busy && !omp_in_parallel() ? workers : 0;
 }
 
 static bool make_workers(wgi_workers *w, size_t count)
