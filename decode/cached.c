@@ -40,6 +40,7 @@ typedef struct token_io {
 struct wgi_cached {
     wgi_decode_context *context;
     wgi_decode_limits limits;
+    int64_t call_rows;   /* limits.rows of the call in progress */
     int64_t max_encoded; /* tokens of one encoding */
     wg_store *pools;     /* over the model's store */
     wgi_slots target, source;
@@ -133,13 +134,16 @@ static wg_status make(void *decoder, const wgi_plan_key *key, wg_plan **plan, vo
 }
 
 /* The smallest existing plan for n rows, unless it is much too large; otherwise a new one.  Sizes
- * are powers of two, for an encoding WGI_LEAST_ROWS at least. */
+ * are powers of two, for an encoding WGI_LEAST_ROWS at least.  The last rows of many are not worth
+ * plans of their own. */
 static wg_status plan_for(wgi_cached *c, int64_t n, int64_t k, const token_io **out)
 {
     const int64_t least = k ? c->context->least_rows : WGI_LEAST_ROWS,
-                  fitting = wgi_round_up_doubling(n, least);
+                  fitting = wgi_round_up_doubling(n, least),
+                  last = c->call_rows > WGI_LEAST_ROWS ? WGI_LEAST_ROWS : fitting,
+                  most = wgi_larger(last, MAX_WASTE * n);
     void *io = NULL;
-    for (int64_t rows = fitting; !io && (rows == fitting || rows <= MAX_WASTE * n); rows *= 2)
+    for (int64_t rows = fitting; !io && (rows == fitting || rows <= most); rows *= 2)
         io = wgi_plan_cache_find(&c->plans, &(wgi_plan_key){{rows, k}});
     wg_status status = WG_OK;
     if (!io)
@@ -200,6 +204,7 @@ static wg_status resize(wgi_cached *c, const wgi_decode_limits *l)
 wg_status wgi_cached_prepare(wgi_cached *c, const wgi_decode_limits *limits)
 {
     const wgi_decode_limits had = c->limits;
+    c->call_rows = limits->rows;
     if (c->pools && had.rows >= limits->rows && had.target >= limits->target &&
         had.source >= limits->source) {
         wgi_slots_reset(&c->target);

@@ -27,8 +27,9 @@ extern const simd_kernel wgi_simd_attention[], wgi_simd_axis[], wgi_simd_cast[],
     wgi_simd_recurrent[], wgi_simd_reduce[], wgi_simd_softmax[], wgi_simd_steps[], wgi_simd_topk[],
     wgi_simd_upsample[];
 
-/* What a kernel derives from fixed parameters in its first run */
+/* What a kernel derives from fixed parameters, once it has run so often that this pays */
 typedef struct simd_kept {
+    int64_t runs; /* before that */
     bool made;
     void *data; /* aligned as cache lines */
 } simd_kept;
@@ -56,6 +57,13 @@ simd_steps_state *wgi_simd_steps_state(const simd_backend *b, const wg_node *n);
 static inline simd_kept *simd_kept_of(const wg_call *c)
 {
     return ((const simd_backend *)c->state)->kept;
+}
+
+/* Counts a run: whether what it keeps is to be used, or made if it is not. */
+static inline bool simd_kept_pays(simd_kept *k)
+{
+    enum { RUNS = 32 }; /* two or three sentences, of a search */
+    return k->made || ++k->runs > RUNS;
 }
 
 /* The kernels that a call is to use. */

@@ -198,7 +198,8 @@ size_t wgi_simd_product_keeps(const wg_node *n)
 static void use_kept(const wg_call *c, simd_product *p)
 {
     simd_kept *kept = simd_kept_of(c);
-    if (!kept)
+    p->in_order = kept != NULL;
+    if (!kept || !simd_kept_pays(kept))
         return;
     p->packed = kept->data;
     if (!kept->made)

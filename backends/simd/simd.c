@@ -53,7 +53,7 @@ static simd_backend *kept_state_new(const simd_backend *b, size_t bytes)
     kept_state *s = aligned_alloc(LINE, HEAD + (bytes + LINE - 1) / LINE * LINE);
     if (!s)
         return NULL;
-    *s = (kept_state){*b, {false, (char *)s + HEAD}};
+    *s = (kept_state){*b, {.data = (char *)s + HEAD}};
     s->backend.kept = &s->kept;
     return &s->backend;
 }

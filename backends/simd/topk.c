@@ -85,6 +85,7 @@ static void run_of_linear(wg_call *c)
 {
     const wg_node *n = c->node;
     simd_kept *kept = simd_kept_of(c);
+    bool packed = kept && simd_kept_pays(kept);
     const simd_linear_topk a = {
         .x = c->in[0],
         .w = c->in[1],
@@ -98,12 +99,12 @@ static void run_of_linear(wg_call *c)
         .threads = c->threads,
         .panels = c->scratch,
         .scratch = (float *)c->scratch + panels_of(n),
-        .packed = kept ? kept->data : NULL,
+        .packed = packed ? kept->data : NULL,
     };
-    if (kept && !kept->made)
+    if (packed && !kept->made) {
         simd_kernels(c)->pack_classes(&a);
-    if (kept)
         kept->made = true;
+    }
     simd_kernels(c)->linear_topk(&a);
 }
 

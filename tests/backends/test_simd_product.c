@@ -313,11 +313,14 @@ static void packed_rows_are_those_of_many(void **state)
                               .bias = bias,
                               .relu = i % 2,
                               .ldc = n,
-                              .threads = 1};
-            real *many = result_of(s.table[t], p, 1, old);
-            p.packed = room(packed);
+                              .threads = 1,
+                              .in_order = true};
+            real *many = result_of(s.table[t], p, 1, old), *to = room(packed);
+            p.packed = to;
             floats_of(s.table[t])->pack_product(&p);
-            for (p.m = 1; p.m <= FEW_ROWS; p.m++)
+            for (int turn = 0; turn < 2 * FEW_ROWS; turn++) {
+                p.m = turn % FEW_ROWS + 1;
+                p.packed = turn < FEW_ROWS ? to : NULL;
                 for (int threads = 1; threads < 3; threads++) {
                     real *few = result_of(s.table[t], p, threads, old);
                     check_that(memcmp(few, many, (size_t)(p.m * n) * sizeof *few) == 0,
@@ -325,7 +328,8 @@ static void packed_rows_are_those_of_many(void **state)
                                (long long)n, (long long)k);
                     free_room(few, p.m * n);
                 }
-            free_room(p.packed, packed);
+            }
+            free_room(to, packed);
             free_room(many, ROWS * n);
             free(a), free(b), free(old), free(bias);
         }

@@ -380,7 +380,7 @@ static void weights(const simd_attention *a, const tile *w)
     int64_t keys = w->keys.to - w->keys.from;
     gemm(&(simd_product){w->rows, keys, a->d, a->scale, head(&a->q, w->b, w->h, w->t), a->q.row,
                          false, head(&a->k, w->b, w->h / a->groups, w->keys.from), a->k.row, true,
-                         0, w->p, w->ld, NULL, false, 1, w->room, NULL},
+                         0, w->p, w->ld, NULL, false, 1, w->room, NULL, false},
          a->failed);
     for (int64_t i = 0; a->bias.data && i < w->rows; i++)
         add_bias(a, w, w->t + i, w->p + i * w->ld);
@@ -423,7 +423,7 @@ static void forward_rows(const simd_attention *a, const tile *w)
         drop_row(a, row_mask(a, w, i, w->rows), w->p + i * w->ld, keys);
     gemm(&(simd_product){w->rows, a->d_v, keys, 1, w->p, w->ld, false,
                          head(&a->v, w->b, w->h / a->groups, w->keys.from), a->v.row, false, 0, y,
-                         a->y.row, NULL, false, 1, w->room, NULL},
+                         a->y.row, NULL, false, 1, w->room, NULL, false},
          a->failed);
 }
 
@@ -528,17 +528,17 @@ static void backward_rows(const simd_attention *a, const tile *w)
     }
     weights(a, w);
     gemm(&(simd_product){w->rows, keys, a->d_v, 1, dy, a->dy.row, false, v, a->v.row, true, 0, dp,
-                         w->ld, NULL, false, 1, w->room, NULL},
+                         w->ld, NULL, false, 1, w->room, NULL, false},
          a->failed);
     score_cotangents(a, w);
     gemm(&(simd_product){keys, a->d_v, w->rows, 1, p, w->ld, true, dy, a->dy.row, false, 1, dv,
-                         a->dv.row, NULL, false, 1, w->room, NULL},
+                         a->dv.row, NULL, false, 1, w->room, NULL, false},
          a->failed);
     gemm(&(simd_product){w->rows, a->d, keys, 1, dp, w->ld, false, k, a->k.row, false, 0, dq,
-                         a->dq.row, NULL, false, 1, w->room, NULL},
+                         a->dq.row, NULL, false, 1, w->room, NULL, false},
          a->failed);
     gemm(&(simd_product){keys, a->d, w->rows, 1, dp, w->ld, true, q, a->q.row, false, 1, dk,
-                         a->dk.row, NULL, false, 1, w->room, NULL},
+                         a->dk.row, NULL, false, 1, w->room, NULL, false},
          a->failed);
 }
 

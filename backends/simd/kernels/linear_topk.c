@@ -7,8 +7,8 @@
  * squares of w are transposed in registers, or all of w once for many runs, and each number of x is
  * multiplied with a vector of classes.  Either way a logit is the sum of its terms in their order,
  * so its bits are the same. */
-#include "backends/simd/kernels/square.h"
 #include "backends/simd/kernels/sizes.h"
+#include "backends/simd/kernels/square.h"
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/topk.h"
 
@@ -151,11 +151,11 @@ static void make_few_logits(const void *of, int me, int64_t group, int64_t first
 static void pack_block(const void *args, int64_t block)
 {
     const simd_linear_topk *a = args;
-    int64_t first = block * CLASSES;
+    int64_t first = block * CLASSES, classes = simd_smaller(CLASSES, a->classes - first);
     float *to = a->packed + first * a->width;
-    memset(to, 0, (size_t)(CLASSES * a->width) * sizeof *to);
-    simd_transpose_matrix(a->w + first * a->width, a->width,
-                          simd_smaller(CLASSES, a->classes - first), a->width, to, CLASSES);
+    if (classes < CLASSES)
+        memset(to, 0, (size_t)(CLASSES * a->width) * sizeof *to);
+    simd_transpose_matrix(a->w + first * a->width, a->width, classes, a->width, to, CLASSES);
 }
 
 void SIMD(pack_classes)(const simd_linear_topk *a)

@@ -30,6 +30,7 @@ typedef struct simd_product {
     int threads;
     void *scratch; /* simd_product_scratch numbers */
     void *packed;  /* op(B) of a thin product, simd_product_packed numbers; NULL: not packed */
+    bool in_order; /* a row gets the bits that it gets among many: no dot products */
 } simd_product;
 
 /* See tiny.c and vectors.c.  C[i] = A[i] B[i] for `count` matrices, [m, k] and [k, n]: for `tiny`

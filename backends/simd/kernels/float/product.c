@@ -601,7 +601,7 @@ void SIMD(product)(const simd_product *given)
         return;
     const simd_product one = without_transposes(*given), *p = &one;
     bool few =
-        p->m <= (p->k < SHORT ? FEWER : FEW) && p->tb && !p->ta && p->k >= LEAST && !p->packed;
+        p->m <= (p->k < SHORT ? FEWER : FEW) && p->tb && !p->ta && p->k >= LEAST && !p->in_order;
     bool is_long = simd_product_segments(p->m, p->n, p->k) > 1 && !p->bias && !p->relu;
     plan w = is_long ? plan_long(p) : plan_of(p);
     void (*run)(plan *) = has_few_terms(p) ? run_terms
