@@ -34,11 +34,14 @@ static const char *refuses(void *state, const wg_node *n)
     return why;
 }
 
+/* As much as caches hold: larger weights are waited for anyway. */
 static size_t kept_bytes(const wg_node *n)
 {
-    return n->op == &wg_op_linear                    ? wgi_simd_product_keeps(n)
-           : n->op == &wg_op_linear_log_softmax_topk ? wgi_simd_topk_keeps(n)
-                                                     : 0;
+    enum { MOST = 1 << 24 };
+    size_t bytes = n->op == &wg_op_linear                    ? wgi_simd_product_keeps(n)
+                   : n->op == &wg_op_linear_log_softmax_topk ? wgi_simd_topk_keeps(n)
+                                                             : 0;
+    return bytes <= MOST ? bytes : 0;
 }
 
 /* A copy of the backend, with room for what the kernel keeps. */

@@ -72,13 +72,11 @@ static size_t scratch_of_linear(const wg_node *n, int threads)
            simd_topk_scratch(rows_of(n), classes_of(n), k_of(n), threads);
 }
 
-/* Packed weights, where rows are few and caches hold them: others are waited for anyway. */
+/* Packed weights, where rows are few */
 size_t wgi_simd_topk_keeps(const wg_node *n)
 {
-    enum { MOST = 1 << 24 };
-    size_t bytes = (size_t)simd_topk_packed(width_of(n), classes_of(n)) * sizeof(float);
     bool few = rows_of(n) <= SIMD_TOPK_FEW && wgi_is_parameter(n->in[1]);
-    return few && bytes <= MOST ? bytes : 0;
+    return few ? (size_t)simd_topk_packed(width_of(n), classes_of(n)) * sizeof(float) : 0;
 }
 
 static void run_of_linear(wg_call *c)

@@ -155,10 +155,12 @@ static found best_of_linear(const simd_table *table, const linear_layer *l, int6
     void *scratch = malloc(simd_topk_scratch(l->rows, l->classes, k, threads));
     found f = {room(l->rows * k), malloc((size_t)(l->rows * k) * sizeof *f.ids)};
     assert_true(scratch && f.ids);
-    const simd_linear_topk a = {l->x,       l->w, l->bias, f.values, f.ids,   l->rows, l->width,
-                                l->classes, k,    threads, own,      scratch, turned};
-    if (packs)
+    simd_linear_topk a = {l->x,       l->w, l->bias, f.values, f.ids,   l->rows, l->width,
+                          l->classes, k,    threads, own,      scratch, turned};
+    if (packs) {
         table->pack_classes(&a);
+        a.w = NULL; /* not to be read again */
+    }
     table->linear_topk(&a);
     free_room(own, panels);
     if (packs)

@@ -301,6 +301,7 @@ static void packed_rows_are_those_of_many(void **state)
             int64_t n = sizes[i][0], k = sizes[i][1], packed = simd_product_packed(n, k);
             real *a = numbers(&s, ROWS * k), *b = numbers(&s, n * k), *old = numbers(&s, ROWS * n),
                  *bias = numbers(&s, n);
+            real *nothing = room(n * k); /* NaN */
             simd_product p = {.m = ROWS,
                               .n = n,
                               .k = k,
@@ -321,6 +322,7 @@ static void packed_rows_are_those_of_many(void **state)
             for (int turn = 0; turn < 2 * FEW_ROWS; turn++) {
                 p.m = turn % FEW_ROWS + 1;
                 p.packed = turn < FEW_ROWS ? to : NULL;
+                p.b = p.packed ? nothing : b; /* only what is packed is read */
                 for (int threads = 1; threads < 3; threads++) {
                     real *few = result_of(s.table[t], p, threads, old);
                     check_that(memcmp(few, many, (size_t)(p.m * n) * sizeof *few) == 0,
@@ -330,6 +332,7 @@ static void packed_rows_are_those_of_many(void **state)
                 }
             }
             free_room(to, packed);
+            free_room(nothing, n * k);
             free_room(many, ROWS * n);
             free(a), free(b), free(old), free(bias);
         }

@@ -1,11 +1,11 @@
-/* Squares of numbers whose columns are needed in registers, and nowhere else. */
+/* Squares of numbers whose columns are needed in registers, and nowhere else: column[k] of
+ * simd_square_columns gets number k of each of SIMD_LANES rows of x, ld apart. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_SQUARE_H
 #define WG_BACKENDS_SIMD_KERNELS_SQUARE_H
 
 #include "backends/simd/kernels/small.h"
 #include "backends/simd/kernels/transpose.h"
 
-/* column[k] gets number k of each of SIMD_LANES rows of x, ld apart. */
 #if defined(__AVX512F__)
 /* Of each quarter of a and b, the first or the last two numbers, in turn or one after the other */
 #define SIMD_LOW_TURNS(a, b)                                                                       \
