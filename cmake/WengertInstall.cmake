@@ -13,9 +13,6 @@ install(EXPORT wengert NAMESPACE wengert:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/c
 if(WG_ONEDNN)
   list(APPEND WG_LINKED_LIBRARIES -ldnnl)
 endif()
-if(WG_LAPACK)
-  list(APPEND WG_LINKED_LIBRARIES -llapacke -lblas)
-endif()
 if(WG_ONEDNN OR (WG_TRAINING AND WG_SENTENCEPIECE)) # parts in C++
   list(APPEND WG_LINKED_LIBRARIES -lstdc++)
 endif()

@@ -14,7 +14,11 @@ set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
-# What the program and the library need, by dpkg-shlibdeps; and what packages will need that link with the library.
+# What the program and the library need, by dpkg-shlibdeps, which does not see what is loaded when it is needed; and what
+# packages will need that link with the library.
+if(WG_LAPACK)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS liblapacke)
+endif()
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")

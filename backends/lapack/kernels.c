@@ -13,15 +13,12 @@
 #include "backends/waiting.h"
 #include "wengert/ops/factor.h"
 
-#include <cblas.h>
-#include <lapacke.h>
 #include <string.h>
 
-#define PASTE3_(a, b, c) a##b##c
-#define PASTE3(a, b, c) PASTE3_(a, b, c)
-#define KERNEL(name) PASTE3(wgi_lapack_##name, _, SUFFIX)
-#define LAPACK(name) PASTE3(LAPACKE_, LETTER, name)
-#define BLAS(name) PASTE3(cblas_, LETTER, name)
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define KERNEL(name) PASTE(wgi_lapack_##name##_, SUFFIX)
+#define CALL(calls, name) (calls)->PASTE(LETTER, name)
 typedef REAL real;
 
 enum {
@@ -48,7 +45,7 @@ static int64_t min(int64_t a, int64_t b)
 static int begin_call(const wg_call *c, double operations)
 {
     const double large = 1 << 27;
-    const wgi_blas *blas = c->state;
+    const wgi_lapack_calls *blas = c->state;
     if (!blas->set_threads)
         return 0;
     int before = blas->threads();
@@ -59,7 +56,7 @@ static int begin_call(const wg_call *c, double operations)
 
 static void end_call(const wg_call *c, int before)
 {
-    const wgi_blas *blas = c->state;
+    const wgi_lapack_calls *blas = c->state;
     if (before)
         blas->set_threads(before);
 }
@@ -88,11 +85,12 @@ static void symmetric_triangle(real *y, const real *a, int64_t n, bool upper)
 
 static lapack_int factorise(const wg_call *c, real *y, int64_t n, bool upper)
 {
+    const wgi_lapack_calls *calls = c->state;
     lapack_int row;
 #pragma omp critical(wgi_blas)
     {
         int before = begin_call(c, operations_of(n, n));
-        row = LAPACK(potrf_work)(LAPACK_COL_MAJOR, upper ? 'L' : 'U', (lapack_int)n, y,
+        row = CALL(calls, potrf)(LAPACK_COL_MAJOR, upper ? 'L' : 'U', (lapack_int)n, y,
                                  (lapack_int)(n ? n : 1));
         end_call(c, before);
     }
@@ -162,6 +160,7 @@ static real permutation(int64_t *p, const lapack_int *exchanged, int64_t n)
 /* Stored by columns, the transpose of a is a; so rows are exchanged, as for the reference. */
 void KERNEL(lu)(wg_call *c)
 {
+    const wgi_lapack_calls *calls = c->state;
     wgi_batch b = wgi_batch_of(&c->node->in[0]->shape);
     int64_t n = b.rows, fault = WGI_NO_FAULT;
     double operations = 2 * (double)b.count * operations_of(n, n);
@@ -179,7 +178,7 @@ void KERNEL(lu)(wg_call *c)
 #pragma omp critical(wgi_blas)
         {
             int before = begin_call(c, operations_of(n, n));
-            row = LAPACK(getrf_work)(LAPACK_COL_MAJOR, size, size, y, size ? size : 1, exchanged);
+            row = CALL(calls, getrf)(LAPACK_COL_MAJOR, size, size, y, size ? size : 1, exchanged);
             end_call(c, before);
         }
         transpose_in_place(y, n);
@@ -207,11 +206,12 @@ static int64_t zero_on_diagonal(const wg_call *c, wgi_batch m)
 static void solve_columns(const wg_call *c, const real *a, int64_t n, real *x, int64_t width,
                           int64_t stride)
 {
+    const wgi_lapack_calls *calls = c->state;
     const wg_triangular_solve_attrs *t = c->node->attrs;
 #pragma omp critical(wgi_blas)
     {
         int before = begin_call(c, operations_of(n, width));
-        BLAS(trsm)
+        CALL(calls, trsm)
         (CblasRowMajor, CblasLeft, t->triangle == WG_UPPER ? CblasUpper : CblasLower,
          t->transpose ? CblasTrans : CblasNoTrans, t->unit_diagonal ? CblasUnit : CblasNonUnit,
          (int)n, (int)width, 1, a, (int)n, x, (int)stride);

@@ -1,12 +1,15 @@
-/* The LAPACK backend: its table, what it takes, and the threads of its BLAS. */
+/* The LAPACK backend: its table, what it takes, and its libraries, which are loaded for the first
+ * node that it takes.  A process that factorises nothing does without them: loading takes as long
+ * as all else that a short process does, and an OpenBLAS with threads starts them at once. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "wengert/backends/lapack.h"
 #include "backends/lapack/kernels.h"
 #include "wengert/ops/table.h"
 
 #include <dlfcn.h>
-#include <lapacke.h>
 #include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,9 +35,61 @@ static const struct row *row_of(const wg_op *op)
     return NULL;
 }
 
+/* ---- the libraries --------------------------------------------------------------------------- */
+
+/* Of a plan; kernels see `calls`. */
+typedef struct lapack {
+    wgi_lapack_calls calls;
+    bool sought;   /* the libraries have been, */
+    char why[200]; /* and this is why they cannot be used; "" if they can */
+} lapack;
+
+/* As if linked with them: what the program brings along precedes the library's own. */
+static bool find(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    if (!symbol)
+        symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol); /* ISO C has no cast from object to function */
+    return symbol != NULL;
+}
+
+/* The BLAS is the one that the system has chosen for LAPACK: OpenBLAS or another.  Nothing is
+ * unloaded, since its threads may run. */
+static void load(lapack *l)
+{
+    static const struct function {
+        const char *name;
+        size_t at;
+    } functions[] = {
+#define WGI_LAPACK_FUNCTION(name, function) {#function, offsetof(wgi_lapack_calls, name)},
+        WGI_LAPACK_CALLS(WGI_LAPACK_FUNCTION)
+#undef WGI_LAPACK_FUNCTION
+    };
+    static const char name[] = "liblapacke.so.3";
+    void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+    l->sought = true;
+    if (!library) {
+        /* It names the file.  NOLINTNEXTLINE(concurrency-mt-unsafe): each thread has its own */
+        const char *text = dlerror();
+        snprintf(l->why, sizeof l->why, "LAPACK cannot be loaded: %s", text ? text : name);
+        return;
+    }
+    for (int i = 0; i < WG_COUNT(functions) && !*l->why; i++)
+        if (!find(library, functions[i].name, (char *)&l->calls + functions[i].at))
+            snprintf(l->why, sizeof l->why, "neither %s nor its BLAS has the function %s", name,
+                     functions[i].name);
+    if (!find(library, "openblas_get_num_threads", &l->calls.threads) ||
+        !find(library, "openblas_set_num_threads", &l->calls.set_threads))
+        l->calls.set_threads = NULL;
+    dlclose(library);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
 static const char *refuses(void *state, const wg_node *n)
 {
-    (void)state;
+    lapack *l = state;
     const struct row *r = row_of(n->op);
     const wg_shape *a = r ? &n->in[0]->shape : NULL;
     if (!r)
@@ -46,7 +101,9 @@ static const char *refuses(void *state, const wg_node *n)
     for (int i = 0; i < n->out[0]->shape.rank; i++)
         if (n->out[0]->shape.dim[i] > INT_MAX)
             return "LAPACK counts in 32 bits";
-    return NULL;
+    if (!l->sought)
+        load(l);
+    return *l->why ? l->why : NULL;
 }
 
 /* LAPACK's exchanges of rows, for each matrix. */
@@ -60,31 +117,21 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *k)
     const struct row *r = row_of(n->op);
     *k = (wg_kernel){.name = r->name,
                      .run = n->out[0]->dtype == WG_F32 ? r->f32 : r->f64,
-                     .state = state,
+                     .state = &((lapack *)state)->calls,
                      .scratch = scratch_of(n)};
     return WG_OK;
 }
 
-/* The BLAS is the one that the system has chosen: OpenBLAS or another. */
 static wg_status open_backend(void **state, const wg_backend_config *config)
 {
     (void)config;
-    wgi_blas *blas = calloc(1, sizeof *blas);
-    if (!blas)
-        return WG_ENOMEM;
-    void *threads = dlsym(RTLD_DEFAULT, "openblas_get_num_threads"),
-         *set = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
-    if (threads && set) { /* ISO C has no cast from object to function */
-        memcpy(&blas->threads, &threads, sizeof threads);
-        memcpy(&blas->set_threads, &set, sizeof set);
-    }
-    *state = blas;
-    return WG_OK;
+    *state = calloc(1, sizeof(lapack));
+    return *state ? WG_OK : WG_ENOMEM;
 }
 
 const wg_backend *wg_lapack_backend(void)
 {
-    static const wg_backend lapack = {
+    static const wg_backend backend = {
         .abi = WG_BACKEND_ABI,
         .name = "lapack",
         .doc = "factorisations and triangular systems by LAPACKE and CBLAS, f32 and f64",
@@ -94,5 +141,5 @@ const wg_backend *wg_lapack_backend(void)
         .refuses = refuses,
         .prepare = prepare,
     };
-    return &lapack;
+    return &backend;
 }

@@ -1,9 +1,12 @@
-/* How many threads the BLAS of the lapack backend is told to use: one for small matrices, those of
- * the plan for large ones; and afterwards as many as before.  OpenBLAS's functions for it are found
- * in this program first. */
+/* The libraries of the lapack backend, which are loaded for the first node that it takes; and how
+ * many threads its BLAS is told to use: one for small matrices, those of the plan for large ones,
+ * and afterwards as many as before.  OpenBLAS's functions for it are found in this program
+ * first. */
 #include "tests/plans.h"
 #include "wengert/backends/lapack.h"
 #include "wengert/ops/ops.h"
+
+#include <dlfcn.h>
 
 enum { BEFORE = 5, MOST = 64 };
 
@@ -60,6 +63,37 @@ static wg_value *inverse(wg_value *a)
     return wg_inverse(a); /* lu and triangular_solve */
 }
 
+/* A plan of a backend for a Cholesky factor of n rows */
+static void plan_cholesky(const wg_backend *backend, int64_t n)
+{
+    wg_graph *g = wg_graph_new();
+    wg_output(cholesky(wg_input(g, "a", WG_F32, WG_SHAPE(n, n))), "y");
+    wg_plan_free(plan_of(g, &(wg_plan_options){.backends = &backend, .n_backends = 1}));
+    wg_graph_free(g);
+}
+
+static bool is_loaded(void)
+{
+    void *library = dlopen("liblapacke.so.3", RTLD_LAZY | RTLD_NOLOAD);
+    if (library)
+        dlclose(library);
+    return library != NULL;
+}
+
+static void libraries_are_loaded_for_the_first_node(void **state)
+{
+    (void)state;
+    const wg_backend *lapack = wg_lapack_backend();
+    if (!lapack)
+        skip();
+    assert_false(is_loaded());
+    plan_cholesky(lapack, 4); /* too small: the reference has it */
+    plan_cholesky(wg_cpu_backend(), 40);
+    assert_false(is_loaded());
+    plan_cholesky(lapack, 40);
+    assert_true(is_loaded());
+}
+
 static void blas_has_as_many_threads_as_pay(void **state)
 {
     (void)state;
@@ -77,6 +111,7 @@ static void blas_has_as_many_threads_as_pay(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(blas_has_as_many_threads_as_pay)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(libraries_are_loaded_for_the_first_node),
+                                       cmocka_unit_test(blas_has_as_many_threads_as_pay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
