@@ -117,6 +117,7 @@ static bool set_places(compiler *c, int i, bool swapped)
         c->p->result[from->result].step = i;
         c->p->result[from->result].is_bool = c->node->out[from->result]->dtype == WG_BOOL;
     }
+    to->last = c->last[i];
     c->out[i] = to->out = from->result >= 0 ? RESULTS + from->result : place_of_value(c);
     return to->out >= 0;
 }

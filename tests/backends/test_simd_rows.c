@@ -171,6 +171,38 @@ static void reductions_show_nan_and_infinities(void **state)
             }
 }
 
+/* The largest and least number, and NaN, at each place of rows of every width. */
+static void extremes_are_found_at_every_place(void **state)
+{
+    (void)state;
+    enum { WIDEST = 150 };
+    int64_t compared = 0;
+    setting s = all_tables();
+    for (int t = 0; t < s.n_tables; t++)
+        for (int64_t width = 1; width <= WIDEST; width++)
+            for (int64_t at = 0; at < width; at++, compared++) {
+                float *x = room(width), y;
+                double partial;
+                for (int64_t i = 0; i < width; i++)
+                    x[i] = (float)(i % 7) - 3;
+                simd_reduce most = {x, &y, 1, width, SIMD_MAX, 1, 1, &partial}, least = most;
+                least.how = SIMD_MIN;
+                x[at] = 5;
+                floats_of(s.table[t])->reduce(&most);
+                assert_true(y == 5);
+                x[at] = -5;
+                floats_of(s.table[t])->reduce(&least);
+                assert_true(y == -5);
+                x[at] = NAN;
+                floats_of(s.table[t])->reduce(&most);
+                assert_true(isnan(y));
+                floats_of(s.table[t])->reduce(&least);
+                assert_true(isnan(y));
+                free_room(x, width);
+            }
+    assert_true(compared > 0);
+}
+
 /* ---- softmax --------------------------------------------------------------------------------- */
 
 /* Of rows of every width about those where kernels change their way; of the three rows, the second
@@ -361,6 +393,7 @@ int main(void)
         cmocka_unit_test(sums_over_rows_err_by_rounding_alone),
         cmocka_unit_test(rows_are_reduced),
         cmocka_unit_test(reductions_show_nan_and_infinities),
+        cmocka_unit_test(extremes_are_found_at_every_place),
         cmocka_unit_test(softmax_is_right),
         cmocka_unit_test(softmax_of_columns),
         cmocka_unit_test(streamed_rows_are_the_others),

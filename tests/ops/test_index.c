@@ -52,6 +52,25 @@ static void take_reads_planes_of_any_dtype(void **state)
     }
 }
 
+/* x [70, 5], ids [n] along the last axis, so few that whole columns are copied, and more. */
+static void take_reads_columns_of_any_dtype(void **state)
+{
+    (void)state;
+    enum { ROWS = 70, COLUMNS = 5 };
+    for (wg_dtype d = WG_F32; d < WG_DTYPE_COUNT; d++)
+        for (int n = 1; n <= 6; n++) {
+            trial t = trial_new();
+            wg_value *x = trial_input(&t, d, WG_SHAPE(ROWS, COLUMNS));
+            wg_value *ids = trial_input_in(&t, id_dtypes[n % 2], WG_SHAPE(n), 0, COLUMNS);
+            wg_value *y = wg_take(x, ids, 1);
+            trial_run(&t, &y, 1, 2);
+            for (int i = 0; i < ROWS * n; i++)
+                trial_expect(&t, "take", y, i,
+                             trial_data(&t, x)[i / n * COLUMNS + (int)trial_data(&t, ids)[i % n]]);
+            trial_end(&t, ROWS * n);
+        }
+}
+
 /* The definitions, over all indices and each axis; ids smaller than x off the axis and than src. */
 static void gather_and_scatter_add_are_their_definitions(void **state)
 {
@@ -256,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(embedding_reads_rows_and_its_gradient_adds_them),
         cmocka_unit_test(take_reads_planes_of_any_dtype),
+        cmocka_unit_test(take_reads_columns_of_any_dtype),
         cmocka_unit_test(gather_and_scatter_add_are_their_definitions),
         cmocka_unit_test(repeated_ids_add_up_alike_at_any_number_of_threads),
         cmocka_unit_test(ids_out_of_range_end_the_run_with_the_node_s_name),

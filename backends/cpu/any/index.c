@@ -45,6 +45,17 @@ static void take_numbers(wg_call *c, const wgi_axis *x, int64_t count, int threa
     }
 }
 
+/* The same of a few ids: one column of y after the other. */
+static void take_columns(wg_call *c, const wgi_axis *x, int64_t count)
+{
+    const wg_shape lines = {1, {x->outer}};
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t id = wgi_get_int(c->in[1], c->node->in[1]->dtype, i);
+        const cpu_walk to = {i, {count}}, from = {id, {x->size}};
+        wgi_cpu_copy(c, c->node->in[0]->dtype, &lines, c->out[0], to, c->in[0], from);
+    }
+}
+
 /* y[o, i, :] = x[o, ids[i], :] */
 static void take_rows(wg_call *c, const wgi_axis *x, int64_t count, int threads)
 {
@@ -60,12 +71,15 @@ static void take_rows(wg_call *c, const wgi_axis *x, int64_t count, int threads)
 
 static void take(wg_call *c, int axis)
 {
+    enum { FEW = 4 }; /* so few that reading the ids of each line takes longer */
     wgi_axis x = wgi_axis_of(&c->node->in[0]->shape, axis);
     int64_t count = cpu_count(c->node->in[1]);
     if (!wgi_ids_valid(c, 1, x.size))
         return;
     int threads = cpu_threads(c, x.outer * count * x.inner);
-    if (x.inner == 1)
+    if (x.inner == 1 && count <= FEW && x.outer > count)
+        take_columns(c, &x, count);
+    else if (x.inner == 1)
         take_numbers(c, &x, count, threads);
     else
         take_rows(c, &x, count, threads);

@@ -96,6 +96,7 @@ enum {
 typedef struct simd_step {
     simd_function f;
     int in[3], n_in, out;    /* places */
+    int last;                /* the last step that reads what it makes; itself: none does */
     double parameter, upper; /* as above */
 } simd_step;
 

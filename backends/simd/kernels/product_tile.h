@@ -26,7 +26,6 @@ enum {
     WIDE = 4 * VECTORS,                          /* vectors of a tile of one row */
     VECTORS_A_LINE = BYTES < 64 ? 64 / BYTES : 1 /* vectors of a cache line */
 };
-typedef real_bits bits __attribute__((vector_size(BYTES)));
 typedef real sixteen __attribute__((vector_size(16), aligned(sizeof(real)), may_alias));
 
 /* ---- a tile ---------------------------------------------------------------------------------- */

@@ -13,5 +13,17 @@ enum { BYTES = 16 };
 #endif
 enum { LANES = BYTES / (int)sizeof(real) };
 typedef real vector __attribute__((vector_size(BYTES), aligned(sizeof(real)), may_alias));
+typedef real_bits bits __attribute__((vector_size(BYTES))); /* of a comparison: all or none */
+
+/* condition ? a : b */
+static inline vector simd_pick(bits condition, vector a, vector b)
+{
+    return (vector)((condition & (bits)a) | (~condition & (bits)b));
+}
+
+static inline vector simd_all(real x)
+{
+    return (vector){0} + x;
+}
 
 #endif

@@ -4,6 +4,7 @@
 #include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/loops.h"
 #include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/unrolled.h"
 
 #include <tgmath.h>
 
@@ -150,21 +151,20 @@ static void loop_clamp(const real *a, const real *b, real *y, int64_t n)
 
 /* ---- powers of which the exponent is one number ---------------------------------------------- */
 
-/* x^k for k >= 0 by squaring, of up to STRIP numbers; y may be x. */
-static void whole_power(const real *x, int k, bool inverse, real *y, int64_t n)
+enum { MOST_WHOLE = 4 }; /* the largest whole exponent that is multiplied out */
+
+/* x^k or, `inverse`, x^-k, 0 <= k <= MOST_WHOLE; y may be x. */
+SIMD_INLINE void whole_power(const real *x, int k, bool inverse, real *y, int64_t n)
 {
-    real base[STRIP], product[STRIP];
+#pragma omp simd
     for (int64_t i = 0; i < n; i++) {
-        base[i] = inverse ? 1 / x[i] : x[i];
-        product[i] = 1;
+        real base = inverse ? 1 / x[i] : x[i], square = base * base;
+        y[i] = k == 0   ? 1
+               : k == 1 ? base
+               : k == 2 ? square
+               : k == 3 ? base * square
+                        : square * square;
     }
-    for (; k > 0; k >>= 1) {
-        for (int64_t i = 0; (k & 1) && i < n; i++)
-            product[i] *= base[i];
-        for (int64_t i = 0; k > 1 && i < n; i++)
-            base[i] *= base[i];
-    }
-    memcpy(y, product, (size_t)n * sizeof *y);
 }
 
 /* x^(1/2) or x^(-1/2): as pow has it, of -0 as of 0 and of -inf as of inf */
@@ -181,14 +181,14 @@ static void root_power(const real *x, bool inverse, real *y, int64_t n)
  * left to libm. */
 static void right_pow(const real *a, const real *b, real *y, int64_t n)
 {
-    enum { MOST = 4 };
     const real exponent = *b;
+    const bool is_whole = fabs(exponent) <= MOST_WHOLE && exponent == rint(exponent);
     if (fabs(exponent) == (real)0.5)
         root_power(a, exponent < 0, y, n);
-    else if (fabs(exponent) <= MOST && exponent == rint(exponent))
-        for (int64_t i = 0; i < n; i += STRIP)
-            whole_power(a + i, (int)fabs(exponent), exponent < 0, y + i,
-                        n - i < STRIP ? n - i : STRIP);
+    else if (is_whole && exponent >= 0)
+        whole_power(a, (int)exponent, false, y, n);
+    else if (is_whole)
+        whole_power(a, (int)-exponent, true, y, n);
     else
         for (int64_t i = 0; i < n; i++)
             y[i] = pow(a[i], exponent);

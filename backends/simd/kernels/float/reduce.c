@@ -3,7 +3,10 @@
  * those of its terms. */
 #include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/unrolled.h"
+#include "backends/simd/kernels/vector.h"
 
+#include <string.h>
 #include <tgmath.h>
 
 static double sum_of(const real *x, int64_t n)
@@ -39,40 +42,73 @@ static double squares_of(const real *x, int64_t n, double centre, bool is_mean)
     return sum < 0 ? 0 : sum;
 }
 
-/* The largest of sign x, NaN passed over; -inf of none.  In lanes of our own: OpenMP's reduction
- * may begin with the least finite number, which clang's does, and a row of -inf must give -inf. */
-static real top_of(const real *x, int64_t n, real sign)
+/* Where `best` is to be replaced by x; where x or the comparison is of NaN, it is not. */
+SIMD_INLINE vector better(vector x, vector best, bool largest)
 {
-    enum { LANES = 32 };
-    real top[LANES];
-    for (int j = 0; j < LANES; j++)
-        top[j] = -INFINITY;
-    int64_t whole = n / LANES * LANES;
-    for (int64_t i = 0; i < whole; i += LANES)
-#pragma omp simd
-        for (int j = 0; j < LANES; j++)
-            top[j] = sign * x[i + j] > top[j] ? sign * x[i + j] : top[j];
-    for (int64_t i = whole; i < n; i++)
-        top[i - whole] = sign * x[i] > top[i - whole] ? sign * x[i] : top[i - whole];
-    for (int j = 1; j < LANES; j++)
-        top[0] = top[j] > top[0] ? top[j] : top[0];
-    return top[0];
+    return simd_pick(largest ? x > best : x < best, x, best);
 }
 
-static bool has_nan(const real *x, int64_t n)
+/* The largest or least number of a row, NaN if there is one.  In lanes of our own: OpenMP's
+ * reduction may begin with the least finite number, which clang's does, and a row of -inf must give
+ * -inf. */
+SIMD_INLINE real extreme_of(const real *x, int64_t n, bool largest)
 {
-    int odd = 0;
-#pragma omp simd reduction(| : odd)
-    for (int64_t i = 0; i < n; i++)
-        odd |= x[i] != x[i];
-    return odd;
+    enum { VECTORS = 4 }; /* so many comparisons need not wait for one another */
+    const real none = largest ? -(real)INFINITY : (real)INFINITY;
+    vector best[VECTORS];
+    bits is_nan[VECTORS] = {{0}};
+    real lane[LANES];
+    int64_t i = 0;
+    SIMD_UNROLLED
+    for (int j = 0; j < VECTORS; j++)
+        best[j] = simd_all(none);
+    for (; n - i >= VECTORS * LANES; i += VECTORS * LANES) {
+        SIMD_UNROLLED
+        for (int j = 0; j < VECTORS; j++) {
+            vector v = *(const vector *)(x + i + j * LANES);
+            best[j] = better(v, best[j], largest);
+            is_nan[j] |= v != v;
+        }
+    }
+    for (; i < n && n >= LANES; i += LANES) { /* the last may begin before i */
+        vector v = *(const vector *)(x + simd_smaller(i, n - LANES));
+        best[0] = better(v, best[0], largest);
+        is_nan[0] |= v != v;
+    }
+    for (; i < n; i++) {
+        vector v = simd_all(x[i]);
+        best[0] = better(v, best[0], largest);
+        is_nan[0] |= v != v;
+    }
+    is_nan[0] |= is_nan[1] | is_nan[2] | is_nan[3];
+    vector all =
+        better(better(best[3], best[2], largest), better(best[1], best[0], largest), largest);
+    all = simd_pick(is_nan[0], simd_all((real)NAN), all);
+    memcpy(lane, &all, sizeof lane);
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; j++) {
+            real u = lane[j], v = lane[j + half];
+            bool first = u != u || (largest ? u > v : u < v);
+            lane[j] = first ? u : v;
+        }
+    return lane[0];
+}
+
+static real largest_of(const real *x, int64_t n)
+{
+    return extreme_of(x, n, true);
+}
+
+static real least_of(const real *x, int64_t n)
+{
+    return extreme_of(x, n, false);
 }
 
 /* top + ln sum exp(x - top).  Where top is not finite there is nothing to scale by: ln of 0,
  * infinity or NaN. */
 static double logsumexp_of(const real *x, int64_t n)
 {
-    real top = top_of(x, n, 1);
+    real top = largest_of(x, n);
     double sum = 0;
     top = isfinite(top) ? top : 0;
 #pragma omp simd reduction(+ : sum)
@@ -90,8 +126,8 @@ static double part_of(simd_reduction how, const real *x, int64_t n)
     case SIMD_SUM:
     case SIMD_MEAN: return sum_of(x, n);
     case SIMD_PROD: return product_of(x, n);
-    case SIMD_MAX: return has_nan(x, n) ? (double)NAN : (double)top_of(x, n, 1);
-    case SIMD_MIN: return has_nan(x, n) ? (double)NAN : -(double)top_of(x, n, -1);
+    case SIMD_MAX: return (double)largest_of(x, n);
+    case SIMD_MIN: return (double)least_of(x, n);
     case SIMD_NORM: return squares_of(x, n, 0, false);
     case SIMD_LOGSUMEXP: return logsumexp_of(x, n);
     case SIMD_VAR: return squares_of(x, n, sum_of(x, n) / (double)n, true);

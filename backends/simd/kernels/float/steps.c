@@ -1,7 +1,10 @@
 /* Functions of elements one after the other, strip by strip, so that values between them stay in
- * the first cache and are never written to memory.  Each step is the loop that the function has
- * alone (elementwise.c), so the bits are the same. */
+ * the first cache and are never written to memory.  Steps of one rounding each, of which each reads
+ * what the one before has made, are a chain: values between them stay in registers (chain.h).
+ * Another step, and the last elements of a strip, have the loop of the function alone
+ * (elementwise.c).  Both have the bits of the function alone. */
 #include "backends/simd/kernels/ahead.h"
+#include "backends/simd/kernels/chain.h"
 #include "backends/simd/kernels/loops.h"
 #include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
@@ -20,15 +23,18 @@ typedef struct task {
     const simd_steps *a;
     const simd_program *p;
     simd_loop *loop[SIMD_STEPS];
+    int end[SIMD_STEPS];            /* of the chain that begins with the step: behind its last */
     bool direct[SIMD_STEP_RESULTS]; /* the result is written where it belongs, not copied there */
     walk walk[SIMD_STEP_OPERANDS];
     const real *place[SIMD_PLACES]; /* of the strip */
+    real *made[SIMD_STEPS];         /* where the step writes */
     real buffer[SIMD_PLACES][STRIP];
 } task;
 
 enum {
     NUMBERS = SIMD_STEP_OPERANDS,
-    RESULTS = NUMBERS + SIMD_STEP_NUMBERS /* the first places of those */
+    RESULTS = NUMBERS + SIMD_STEP_NUMBERS,
+    VALUES = RESULTS + SIMD_STEP_RESULTS /* the first places of those */
 };
 
 static void fill(real *to, real x, int64_t n)
@@ -136,12 +142,33 @@ static bool is_direct(const task *t, int r)
     return !p->result[r].is_bool;
 }
 
+static bool reads(const simd_step *step, int place)
+{
+    bool found = false;
+    for (int k = 0; k < step->n_in; k++)
+        found |= step->in[k] == place;
+    return found;
+}
+
+/* Behind the last step of the chain that begins with step s. */
+static int chain_end(const simd_program *p, int s)
+{
+    int end = s + 1;
+    if (chain_has(p->step[s].f))
+        while (end < p->n_steps && chain_has(p->step[end].f) &&
+               reads(&p->step[end], p->step[end - 1].out))
+            end++;
+    return end;
+}
+
 static void begin(task *t, int64_t from, int64_t n)
 {
     const simd_program *p = t->p;
     int64_t most = n < STRIP ? n : STRIP;
-    for (int s = 0; s < p->n_steps; s++)
+    for (int s = 0; s < p->n_steps; s++) {
         t->loop[s] = p->step[s].f == SIMD_CHOOSE ? NULL : SIMD(loop_of)(p->step[s].f);
+        t->end[s] = chain_end(p, s);
+    }
     for (int k = 0; k < SIMD_PLACES; k++)
         t->place[k] = t->buffer[k];
     for (int k = 0; k < p->n_operands; k++)
@@ -164,17 +191,40 @@ static void choose(const real *w, const real *a, const real *b, real *y, int64_t
     }
 }
 
-static void run_step(task *t, int s, real *y, int64_t n)
+/* Elements from, .., n - 1 of the strip */
+static void run_step(const task *t, int s, int64_t from, int64_t n)
 {
     const simd_step *step = &t->p->step[s];
     const real parameters[] = {(real)step->parameter, (real)step->upper};
     const real *in[3];
+    real *y = t->made[s] + from;
     for (int k = 0; k < 3; k++)
-        in[k] = k < step->n_in ? t->place[step->in[k]] : parameters;
+        in[k] = k < step->n_in ? t->place[step->in[k]] + from : parameters;
     if (t->loop[s])
-        t->loop[s](in[0], in[1], y, n);
+        t->loop[s](in[0], in[1], y, n - from);
     else
-        choose(in[0], in[1], in[2], y, n);
+        choose(in[0], in[1], in[2], y, n - from);
+}
+
+/* ---- chains ---------------------------------------------------------------------------------- */
+
+static void run_chain(const task *t, int s, int end, int64_t n)
+{
+    const simd_program *p = t->p;
+    chain_link link[SIMD_STEPS];
+    for (int i = s; i < end; i++) {
+        const simd_step *step = &p->step[i];
+        const bool alone = step->last == i + 1 && i + 1 < end && step->out >= VALUES;
+        chain_link *k = &link[i - s];
+        *k = (chain_link){.f = step->f,
+                          .y = alone ? NULL : t->made[i],
+                          .parameter = (real)step->parameter,
+                          .upper = (real)step->upper};
+        for (int j = 0; j < step->n_in; j++)
+            if (i == s || step->in[j] != p->step[i - 1].out)
+                k->in[j] = t->place[step->in[j]];
+    }
+    chain_run(link, link + (end - s), n);
 }
 
 static void store(const task *t, int r, int64_t from, int64_t n)
@@ -204,8 +254,14 @@ static void run_strip(task *t, int64_t from, int64_t n)
         real *y = direct ? (real *)t->a->out[r] + from : t->buffer[out];
         for (int64_t i = 0; direct && i < n; i += SIMD_LINE)
             __builtin_prefetch(y + n + i, 1);
-        run_step(t, s, y, n);
-        t->place[out] = y;
+        t->place[out] = t->made[s] = y;
+    }
+    for (int s = 0; s < p->n_steps; s = t->end[s]) {
+        int64_t whole = t->end[s] - s > 1 ? n - n % CHAIN_BLOCK : 0;
+        if (whole)
+            run_chain(t, s, t->end[s], whole);
+        for (int i = s; whole < n && i < t->end[s]; i++)
+            run_step(t, i, whole, n);
     }
     for (int r = 0; r < p->n_results; r++)
         if (!t->direct[r])
