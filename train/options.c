@@ -87,6 +87,8 @@ static const char *idle_option(const wg_trainer_options *o)
         {o->validate.n && !has_valid, "validate: there is no validation data"},
         {o->patience > 0 && !o->validate.n,
          "patience: expected an interval of validations, `validate`"},
+        {o->metrics && !o->validate.n,
+         "metrics: expected an interval of validations, `validate`, which find the best models"},
     };
     return first_broken(rules, WG_COUNT(rules));
 }

@@ -15,6 +15,7 @@ static wgi_page_step step_of(const wg_plan *p, size_t i)
                            .refused = s.refused,
                            .seconds = s.runs ? s.seconds / (double)s.runs : 0,
                            .inplace = s.inplace,
+                           .again = s.again,
                            .scratch = p->program.work[i].scratch};
 }
 

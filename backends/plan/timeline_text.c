@@ -58,21 +58,40 @@ static void print_groups(const wg_timeline *t, size_t live, const char *what, FI
                 100 * (double)rest / (double)(live ? live : 1));
 }
 
-/* What is computed again, in the order of the groups. */
+/* The group of the most bytes that are computed again, of fewer than `below` or, in a later group
+ * than `after`, of as many; the count of groups: there is none. */
+static size_t next_again(const wg_timeline *t, size_t below, size_t after)
+{
+    size_t n = wg_timeline_group_count(t), best = n, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t bytes = wg_timeline_group_at(t, i).again;
+        bool is_left = bytes < below || (bytes == below && i > after);
+        if (is_left && bytes > most) {
+            best = i;
+            most = bytes;
+        }
+    }
+    return best;
+}
+
+/* What is computed again, the most first. */
 static void print_again(const wg_timeline *t, const wg_plan_stats *s, FILE *file)
 {
-    size_t shown = 0, rest = 0;
+    const size_t n = wg_timeline_group_count(t);
+    size_t rest = 0;
     if (!s->again_nodes)
         return;
     char flops[WGI_AMOUNT_TEXT];
     fprintf(file, "\ncomputed again, by scope: %.2f MiB, %zu steps, %s\n", mib(s->again_bytes),
             s->again_nodes, wgi_amount_text(s->again_flops, "FLOP", flops));
-    for (size_t i = 0; i < wg_timeline_group_count(t); i++) {
-        wg_timeline_group g = wg_timeline_group_at(t, i);
-        if (g.again && shown++ < SHOWN)
-            fprintf(file, "%10.2f MiB  %s\n", mib(g.again), *g.name ? g.name : "-");
-        else
-            rest += g.again;
+    for (size_t i = 0; i < n; i++)
+        rest += wg_timeline_group_at(t, i).again;
+    size_t at = next_again(t, SIZE_MAX, 0);
+    for (int shown = 0; at < n && shown < SHOWN; shown++) {
+        wg_timeline_group g = wg_timeline_group_at(t, at);
+        fprintf(file, "%10.2f MiB  %s\n", mib(g.again), *g.name ? g.name : "-");
+        rest -= g.again;
+        at = next_again(t, g.again, at);
     }
     if (rest)
         fprintf(file, "%10.2f MiB  others\n", mib(rest));

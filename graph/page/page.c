@@ -16,7 +16,7 @@
  * and of a plan, besides,
  *
  *     kernels   [backend, kernel]
- *     steps     [node, kernel, why refused before or null, seconds, in place, block or -1]
+ *     steps     [node, kernel, why refused before or null, seconds, in place, block or -1, again]
  *     blocks    [bytes, offset, first step, last step]
  *     block_of  block or -1, by id of the value
  *     buffer    bytes */
@@ -277,6 +277,7 @@ static void put_steps(page *p)
         wgi_json_real(j, NULL, s->seconds);
         wgi_json_whole(j, NULL, s->inplace);
         wgi_json_whole(j, NULL, s->scratch);
+        wgi_json_whole(j, NULL, s->again);
         wgi_json_end(j, ']');
     }
     wgi_json_end(j, ']');

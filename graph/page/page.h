@@ -14,6 +14,7 @@ typedef struct wgi_page_step {
     const char *refused;          /* why earlier backends refused it, "" if none did */
     double seconds;               /* of one run; 0: not measured */
     bool inplace;                 /* result 0 is written over an operand */
+    bool again;                   /* computes a value that was dropped to save memory */
     int64_t scratch;              /* the block of the kernel's scratch, or -1 */
 } wgi_page_step;
 

@@ -42,6 +42,11 @@ limits() {
 }
 
 limits --memory-limit 1 graph encoder --step --memory-timeline
+least=$("$wengert" graph encoder --step --memory-limit 1 2>&1 | sed -n 's/.*with recomputation \([0-9]*\) bytes.*/\1/p')
+code 0 graph encoder --step --memory-timeline --memory-limit "$least"
+sed -n '/^computed again/,$p' out | sed -n '2,$s/^ *\([0-9.]*\) MiB  .*[^s]$/\1/p' >again
+holds "scopes of what is computed again" "$(wc -l <again)" -gt 3
+checks=$((checks + 1)); sort -rn again | cmp -s - again || fail "what is computed again: not the most first"
 limits --memory 1 bench encoder --step --runs 1
 
 # what the table counts is within the limit

@@ -1,6 +1,6 @@
 /* Runs in the page after its own script, and leaves a verdict in the page.  The page is that of a
  * plan of the base Transformer's training step, or, if it has no scope "encoder", any other: then
- * only what holds for all pages is looked at. */
+ * only what holds for all pages is looked at, and, if anything is computed again, that. */
 
 /* A browser that shows nothing to anybody has no frames. */
 window.requestAnimationFrame = (draw) => setTimeout(draw, 16);
@@ -131,8 +131,26 @@ async function checkKeys() {
     check("+ zooms", one("#world").getAttribute("transform") !== before);
 }
 
+/* Of a plan that computes values again to save memory. */
+async function checkAgain() {
+    const again = data.steps.filter((step) => step[6]).length;
+    press("Escape");
+    const link = all("#panel a").find((a) => a.textContent.startsWith(again + " step"));
+    check("the panel counts what is computed again", link);
+    link.click();
+    check("its link finds them", one("#query").value === "run:again" && one("#hit-count").textContent === String(again));
+    press("Enter", one("#query"));
+    await settle();
+    const selected = one(".selected");
+    check("a box says so", selected && [...selected.querySelectorAll("text")].some((t) => t.textContent === "computed again"));
+    check("the panel says why", one("#panel").textContent.includes("dropped to save memory"));
+    search("");
+}
+
 try {
     checkAnyPage();
+    if (data.steps && data.steps.some((step) => step[6]))
+        await checkAgain();
     if (boxNamed("encoder")) {
         await checkScopes();
         await checkSearch();

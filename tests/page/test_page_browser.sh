@@ -47,4 +47,9 @@ output '<img src=x onerror=window.hacked=1>' = %1
 END
 "$wengert" graph "$work/hostile.wg" --html "$work/hostile.html" || exit 1
 check hostile 7
+
+# The plan that takes the least memory, which the message of a limit that is too small tells
+least=$("$wengert" graph convnet --step --memory-limit 1 2>&1 | sed -n 's/.*with recomputation \([0-9]*\) bytes are enough.*/\1/p')
+"$wengert" graph convnet --step --memory-limit "$least" --html "$work/limited.html" || exit 1
+check limited 11
 exit $failed

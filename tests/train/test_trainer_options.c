@@ -164,6 +164,9 @@ static void options_without_effect(void **state)
     o.valid = &examples;
     o.patience = 1;
     refused(&o, "patience: expected an interval of validations");
+    o.patience = 0;
+    o.metrics = "loss";
+    refused(&o, "metrics: expected an interval of validations");
     o.validate = (wg_amount){1, 'u'};
     o.metrics = "accuracy";
     refused(&o, "metrics: the model reports no 'accuracy', but loss");

@@ -2,7 +2,7 @@
  *
  *     node   {id, op, scope, phase, place, attrs, flops, bytes, ins, outs, step}
  *     value  {id, node, index, dtype, dims, name, bytes, users, outputs, takes, assigned, block}
- *     step   {index, node, kernel, backend, refused, seconds, inplace, scratch}
+ *     step   {index, node, kernel, backend, refused, seconds, inplace, scratch, again}
  *     block  {bytes, offset, first, last, values} */
 
 const readOps = (raw) =>
@@ -62,9 +62,12 @@ function readRun(raw, nodes, values) {
             blocks[b].values.push(values[id]);
         }
     });
-    const steps = raw.steps.map(([id, kernel, refused, seconds, inplace, scratch], index) => {
+    const steps = raw.steps.map(([id, kernel, refused, seconds, inplace, scratch, again], index) => {
         const [backend, name] = raw.kernels[kernel];
-        const step = {index, node: nodes[id], backend, kernel: name, refused, seconds, inplace: !!inplace, scratch: null};
+        const step = {
+            index, node: nodes[id], backend, kernel: name, refused, seconds,
+            inplace: !!inplace, again: !!again, scratch: null,
+        };
         if (scratch >= 0) {
             step.scratch = blocks[scratch];
             blocks[scratch].scratchOf = step;
@@ -114,5 +117,8 @@ function resultName(node, i) {
 function localName(name, scope) {
     return scope.path && name.startsWith(scope.path + "/") ? name.slice(scope.path.length + 1) : name;
 }
+
+/* Computed a second time, since the value was dropped to save memory. */
+const isAgain = (node) => Boolean(node.step && node.step.again);
 
 const isLeaf = (node) => ["parameter", "state", "input"].includes(node.op.role);

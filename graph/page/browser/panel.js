@@ -75,6 +75,7 @@ function makePanel(app) {
         const speed = step.seconds > 0 && node.flops > 0 ? ", " + amountText(node.flops / step.seconds, "FLOP/s") : "";
         return [
             ["Step", step.index + " of " + run.steps.length],
+            step.again && ["Again", "computes a value that was dropped to save memory"],
             ["Kernel", step.backend + " " + step.kernel],
             ["Refused", step.refused],
             step.seconds > 0 && ["Time", timeText(step.seconds) + ", " + shareText(step.seconds / run.seconds) + speed],
@@ -167,7 +168,15 @@ function makePanel(app) {
                 element("code", {}, "wengert graph --plan --html FILE"), " or ",
                 element("code", {}, "--profile"), ".")];
         return [heading("Plan"), rows(["Steps", String(run.steps.length)], ["Buffer", bytesText(run.buffer)],
-            ["Time", run.seconds > 0 ? timeText(run.seconds) + " per run" : null])];
+            ["Time", run.seconds > 0 ? timeText(run.seconds) + " per run" : null],
+            ["Computed again", againLink()])];
+    }
+
+    function againLink() {
+        const nodes = graph.nodes.filter(isAgain);
+        const bytes = nodes.reduce((sum, node) => sum + node.outs.reduce((all, value) => all + value.bytes, 0), 0);
+        return nodes.length ? element("a", {href: "#", onclick: (e) => (e.preventDefault(), app.find("run:again"))},
+            plural(nodes.length, "step") + ", " + bytesText(bytes)) : null;
     }
 
     function outputRows() {

@@ -57,6 +57,8 @@ function nodeLines(graph, node) {
     const details = node.attrs.filter(isTelling).concat(folded).slice(0, 3).join(", ");
     if (details && !isLeaf(node))
         lines.push(details);
+    if (isAgain(node))
+        lines.push("computed again");
     const outputs = node.outs.flatMap((v) => v.outputs);
     if (outputs.length)
         lines.push("→ " + outputs.join(", "));

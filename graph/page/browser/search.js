@@ -1,6 +1,7 @@
 /* Finding nodes.  Each word of the query must be in the op, a name, the scope, a shape, the kernel
  * or the source line of a node.  "op:", "name:", "scope:", "shape:", "dtype:", "phase:", "kernel:"
- * and "at:" before a word look there alone; op: and phase: want the whole word. */
+ * and "at:" before a word look there alone; op: and phase: want the whole word.  "run:again" finds
+ * what is computed again to save memory. */
 
 const HITS_SHOWN = 60;
 
@@ -13,6 +14,7 @@ const FIELDS = {
     phase: (node) => node.phase,
     kernel: (node) => (node.step ? node.step.backend + " " + node.step.kernel : ""),
     at: (node) => node.place || "",
+    run: (node) => (isAgain(node) ? "again" : ""),
 };
 const WHOLE = ["op", "phase", "dtype"];
 
