@@ -19,7 +19,11 @@ cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work" -D CPACK_DEBIAN_COMP
 deb=$(ls "$work"/wengert_*.deb)
 field() { dpkg-deb --field "$deb" "$1"; }
 echo "$(basename "$deb"): $(du -h "$deb" | cut -f1), depends on $(field Depends)"
-case $(field Depends) in *libc6*) ;; *) die "the package does not depend on libc6" ;; esac
+needs() { case $(field Depends) in *"$1"*) ;; *) die "the package does not depend on $1" ;; esac; }
+needs libc6
+if grep -q "^WG_LAPACK:BOOL=ON" "$build/CMakeCache.txt"; then
+    needs liblapacke # which is loaded when a plan needs it
+fi
 parts=$(dpkg-deb --ctrl-tarfile "$deb" | tar -t)
 for part in control shlibs md5sums; do
     grep -qx "./$part" <<<"$parts" || die "the package has no $part"
