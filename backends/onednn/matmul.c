@@ -90,10 +90,13 @@ static bool rows_collide(int64_t n)
  * rows to a narrow result, which several threads of oneDNN share badly; with AVX2 also 1.1 to 1.3
  * times in any reduction over rows whose result is not small, up to 1.3 times where there are many
  * rows, and 1.1 to 1.9 times where rows of w collide and oneDNN does not pack them; with AVX-512
- * 1.8 to 5 times where the result has one column; and 2 to 4 times on batches of tiny matrices. */
+ * 1.8 to 5 times where the result has one column; 2 to 4 times on batches of tiny matrices; 1.5 to
+ * 2.5 times on one or two rows times a transposed w, up to 3 times on one row times w with AVX-512,
+ * and 1.2 to 1.5 times where there is one term. */
 static const char *better_by_own_kernels(const od_backend *b, const product *p, way how)
 {
     enum {
+        FEWEST = 2,
         FEW = 8,
         MANY = 512,
         SMALL = 1 << 14,
@@ -122,6 +125,14 @@ static const char *better_by_own_kernels(const od_backend *b, const product *p, 
     if (b->fixed_parameters && (m <= WGI_FEW_ROWS || b->avx2) && k <= WGI_FEW_TERMS &&
         p->transpose_w && p->y.dtype == WG_F32 && wgi_is_parameter(&p->w))
         return "few terms and a fixed matrix";
+    if ((!b->fixed_parameters || k > WGI_FEW_TERMS) && p->y.dtype == WG_F32) {
+        if (m <= FEWEST && p->transpose_w)
+            return "one or two rows";
+        if (m == 1 && !b->avx2)
+            return "one row";
+        if (k == 1)
+            return "an outer product";
+    }
     if (!b->avx2) {
         if (n == 1)
             return "one column";
