@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SIMD_AHEAD = 4096 / sizeof(real) }; /* numbers */
+enum {
+    SIMD_AHEAD = 4096 / sizeof(real), /* numbers */
+    SIMD_FAR = 1 << 13 /* arrays of fewer are near anyway, and asking takes as long as adding */
+};
 
 /* Prefetches the lines of x[SIMD_AHEAD] ... x[SIMD_AHEAD + count - 1]; x may be NULL.  Nothing is
  * read, so addresses past the end do no harm. */

@@ -360,9 +360,10 @@ static void run_alike(const simd_elementwise *a, int64_t piece)
     int64_t end = (piece + 1) * WGI_PIECE < a->count ? (piece + 1) * WGI_PIECE : a->count;
     for (int64_t i = piece * WGI_PIECE; i < end; i += STRIP) {
         int64_t n = end - i < STRIP ? end - i : STRIP;
-        simd_ask_ahead(x + i, n);
-        if (dy)
-            simd_ask_ahead(dy + i, n);
+        if (a->count >= SIMD_FAR) {
+            simd_ask_ahead(x + i, n);
+            simd_ask_ahead(dy ? dy + i : NULL, n);
+        }
         loops[a->f][ALIKE](x + i, dy ? dy + i : parameter, y + i, n);
     }
 }

@@ -241,10 +241,12 @@ static void store(const task *t, int r, int64_t from, int64_t n)
 static void run_strip(task *t, int64_t from, int64_t n)
 {
     const simd_program *p = t->p;
+    const bool is_far = p->count >= SIMD_FAR;
     for (int k = 0; k < p->n_operands; k++)
         if (p->operand[k].how == SIMD_DENSE) {
             t->place[k] = (const real *)t->a->in[k] + from;
-            simd_ask_ahead(t->place[k], n);
+            if (is_far)
+                simd_ask_ahead(t->place[k], n);
         } else if (p->operand[k].how == SIMD_SPREAD) {
             t->place[k] = walk_on(t, k, n);
         }
@@ -252,7 +254,7 @@ static void run_strip(task *t, int64_t from, int64_t n)
         int out = p->step[s].out, r = out - RESULTS;
         bool direct = r >= 0 && r < p->n_results && t->direct[r];
         real *y = direct ? (real *)t->a->out[r] + from : t->buffer[out];
-        for (int64_t i = 0; direct && i < n; i += SIMD_LINE)
+        for (int64_t i = 0; is_far && direct && i < n; i += SIMD_LINE)
             __builtin_prefetch(y + n + i, 1);
         t->place[out] = t->made[s] = y;
     }
