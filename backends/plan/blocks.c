@@ -6,8 +6,11 @@
  * Convolutions of one tap and stride 1 are as fast in our layout (docs/notes/performance.md) and
  * come along where their operand is in blocks already, or their result is wanted so.
  *
- * Only for plans without gradients of convolutions: these would need each value both ways. */
+ * Only for plans without gradients of convolutions, which would need each value both ways, and not
+ * where minimal filtering has many of the convolutions. */
 #include "backends/plan/planner.h"
+#include "backends/winograd.h"
+#include "wengert/backends/simd.h"
 #include "wengert/ops/conv.h"
 #include "wengert/ops/fused.h"
 
@@ -41,6 +44,33 @@ static bool applies(const wg_graph *g, const bool *needed)
         gradients |= needed[i] && is_gradient(n);
     }
     return some && !gradients;
+}
+
+static bool has_simd(const wgi_planner *p)
+{
+    bool has = false;
+    for (size_t i = 0; i < p->backends.count; i++)
+        has |= p->backends.open[i].backend == wg_simd_backend();
+    return has;
+}
+
+/* Whether minimal filtering, which works in our layout, is to have more of the convolutions than it
+ * takes to make up for the others, which are faster in blocks. */
+static bool is_filtered(const wgi_planner *p, const bool *needed)
+{
+    const double share = 0.4;
+    double all = 0, filtered = 0;
+    for (size_t i = 0; i < wg_graph_node_count(p->g); i++) {
+        const wg_node *n = wg_graph_node(p->g, i);
+        if (!needed[i] || n->op != &wg_op_conv2d)
+            continue;
+        wg_conv_geometry g =
+            wg_conv_geometry_of(n->attrs, &n->in[0]->shape, &n->in[1]->shape, &n->out[0]->shape);
+        double flops = wg_node_flops(n);
+        all += flops;
+        filtered += n->out[0]->dtype == WG_F32 && wgi_winograd_pays(&g) ? flops : 0;
+    }
+    return has_simd(p) && filtered > share * all;
 }
 
 static bool divides(const pass *s, const wg_value *v)
@@ -239,7 +269,7 @@ bool wgi_pass_blocks(wgi_planner *p)
     bool *needed = wgi_needed_nodes(p->g, p->marks), ok = needed != NULL, taken = false;
     if (!ok)
         wgi_planner_fail_as(p, NULL);
-    if (ok && applies(p->g, needed))
+    if (ok && applies(p->g, needed) && !is_filtered(p, needed))
         for (int i = 0; ok && !taken && i < WG_COUNT(blocks); i++)
             ok = try_block(p, needed, blocks[i], &taken);
     free(needed);

@@ -1,6 +1,7 @@
 /* Convolutions and their gradients: of 3x3 taps in f32 by kernels/winograd.c; in f64, and in f32
  * those that oneDNN does not take, of few channels a group by kernels/float/direct.c, others by
  * kernels/float/conv.c. */
+#include "backends/fixed.h"
 #include "backends/simd/internal.h"
 #include "backends/simd/kernels/direct.h"
 #include "backends/simd/kernels/winograd.h"
@@ -106,6 +107,16 @@ static size_t scratch_winograd(const wg_node *n, int threads)
     return (size_t)simd_winograd_scratch(&a, roles_of(n)->kind) * sizeof(float);
 }
 
+/* Of fixed weights, the points. */
+size_t wgi_simd_conv_keeps(const wg_node *n)
+{
+    if (n->op != &wg_op_conv2d || refuses_winograd(n) || !wgi_is_parameter(n->in[1]))
+        return 0;
+    simd_conv a = conv_of(n, 1);
+    simd_winograd g = simd_winograd_of(&a, SIMD_CONV_Y);
+    return (size_t)simd_winograd_weights(&g) * sizeof(float);
+}
+
 static size_t scratch_direct(const wg_node *n, int threads)
 {
     simd_conv a = conv_of(n, threads);
@@ -130,6 +141,12 @@ static void run(wg_call *c, void (*kernel)(const simd_conv *))
     a.bias = n->n_in > 2 ? c->in[2] : NULL;
     a.to = c->out[0];
     a.scratch = c->scratch;
+    simd_kept *kept = simd_kept_of(c);
+    if (kept) {
+        a.points = kept->data;
+        a.has_points = kept->made;
+        kept->made = true;
+    }
     kernel(&a);
 }
 

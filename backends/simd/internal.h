@@ -27,16 +27,18 @@ extern const simd_kernel wgi_simd_attention[], wgi_simd_axis[], wgi_simd_cast[],
     wgi_simd_recurrent[], wgi_simd_reduce[], wgi_simd_softmax[], wgi_simd_steps[], wgi_simd_topk[],
     wgi_simd_upsample[];
 
-/* What a kernel derives from fixed parameters, once it has run so often that this pays */
+/* What a kernel derives from fixed parameters, once it has run so often that this pays, or in its
+ * first run, which needs it anyway */
 typedef struct simd_kept {
     int64_t runs; /* before that */
     bool made;
     void *data; /* aligned as cache lines */
 } simd_kept;
 
-/* So many bytes, for the kernel of n: packed weights; 0: none. */
+/* So many bytes, for the kernel of n: packed weights, or their points; 0: none. */
 size_t wgi_simd_product_keeps(const wg_node *n);
 size_t wgi_simd_topk_keeps(const wg_node *n);
+size_t wgi_simd_conv_keeps(const wg_node *n);
 
 typedef struct simd_backend {
     const simd_table *kernels; /* of the instruction set in use */

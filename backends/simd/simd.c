@@ -40,7 +40,7 @@ static size_t kept_bytes(const wg_node *n)
     enum { MOST = 1 << 24 };
     size_t bytes = n->op == &wg_op_linear                    ? wgi_simd_product_keeps(n)
                    : n->op == &wg_op_linear_log_softmax_topk ? wgi_simd_topk_keeps(n)
-                                                             : 0;
+                                                             : wgi_simd_conv_keeps(n);
     return bytes <= MOST ? bytes : 0;
 }
 

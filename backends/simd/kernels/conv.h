@@ -26,6 +26,9 @@ typedef struct simd_conv {
     simd_window d, h, w;
     int threads;
     void *scratch;
+    float
+        *points; /* of the weights, by minimal filtering, which stay there; NULL: in the scratch */
+    bool has_points;
 } simd_conv;
 
 /* Some channels and some positions are unfolded at a time: about so many taps and columns.  A

@@ -28,7 +28,8 @@
 enum {
     PANELS = SIMD_WINOGRAD_GROUP / (int)WIDTH, /* of a group */
     GROUP = PANELS * WIDTH,
-    SOURCES = 8 /* channels whose weights are a task */
+    SOURCES = 8, /* channels whose weights are a task */
+    CHUNK = 64   /* channels that are read of a block, if blocks are few */
 };
 
 typedef struct conv {
@@ -38,6 +39,7 @@ typedef struct conv {
     int64_t groups, pitch; /* pitch: of channels that are read */
     simd_winograd_room sizes;
     float *points; /* of the weights: [groups, POINTS, PANELS, in, WIDTH] */
+    float *v;      /* of few blocks: [blocks], as in `room` */
     float *room;
     simd_work work;
 } conv;
@@ -53,7 +55,7 @@ static room room_of(const conv *c, int64_t me)
 {
     float *at = c->room + me * c->sizes.sum;
     room r = {.patch = at, .v = at + c->sizes.patch};
-    r.m = r.v + c->sizes.points;
+    r.m = r.v + c->sizes.points; /* of few blocks: none, and v is set later */
     r.results = r.m + c->sizes.products;
     r.v_next = c->g.tiles * c->pitch + LINE;
     r.m_next = c->g.tiles * GROUP + LINE;
@@ -256,39 +258,79 @@ static void mend_results(const conv *c, const part *p)
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
+/* Of a block whose points are made */
+static void make_group(const conv *c, const room *r, const block *b, int64_t group)
+{
+    float bias[GROUP] = {0};
+    multiply_points(c, r, tiles_of(b), group);
+    for (int64_t image = 0; image < b->images; image++) {
+        part p = part_of(c, b, image, group);
+        if (c->a->bias)
+            memcpy(bias, (const float *)c->a->bias + p.channel, (size_t)p.channels * sizeof *bias);
+        bool finite = make_results(r, b, image, p.channels, bias);
+        write_results(c, b, &p, r->results);
+        if (!finite)
+            mend_results(c, &p);
+    }
+}
+
+/* Some of the channels that are read in a block: their points */
+static void read_channels(const conv *c, const room *r, const block *b, int64_t first,
+                          int64_t count)
+{
+    const float *x = c->back ? c->a->y : c->a->x;
+    const points to = {r->v + first, c->pitch, r->v_next};
+    count = simd_smaller(count, c->g.in - first);
+    read_points(&c->g, b, x + first * c->g.h * c->g.w, count, simd_round_up(count, LINE), r->patch,
+                &to);
+}
+
 /* Task: a block */
 static void make_block(const conv *c, const room *r, int64_t task)
 {
-    const simd_winograd *g = &c->g;
-    block b = block_at(g, task);
-    read_points(g, &b, c->back ? c->a->y : c->a->x, g->in, c->pitch, r->patch, r->v, r->v_next);
-    for (int64_t group = 0; group < c->groups; group++) {
-        float bias[GROUP] = {0};
-        multiply_points(c, r, tiles_of(&b), group);
-        for (int64_t image = 0; image < b.images; image++) {
-            part p = part_of(c, &b, image, group);
-            if (c->a->bias)
-                memcpy(bias, (const float *)c->a->bias + p.channel,
-                       (size_t)p.channels * sizeof *bias);
-            bool finite = make_results(r, &b, image, p.channels, bias);
-            write_results(c, &b, &p, r->results);
-            if (!finite)
-                mend_results(c, &p);
-        }
-    }
+    block b = block_at(&c->g, task);
+    read_channels(c, r, &b, 0, c->g.in);
+    for (int64_t group = 0; group < c->groups; group++)
+        make_group(c, r, &b, group);
+}
+
+/* Tasks of few blocks: some channels of one, or a group of its results */
+static void read_chunk(const conv *c, room *r, int64_t task)
+{
+    int64_t chunks = simd_divide_up(c->g.in, CHUNK), i = task / chunks;
+    block b = block_at(&c->g, i);
+    r->v = c->v + i * simd_winograd_block(&c->g);
+    read_channels(c, r, &b, task % chunks * CHUNK, CHUNK);
+}
+
+static void make_group_of_block(const conv *c, room *r, int64_t task)
+{
+    int64_t i = task / c->groups;
+    block b = block_at(&c->g, i);
+    r->v = c->v + i * simd_winograd_block(&c->g);
+    make_group(c, r, &b, task % c->groups);
 }
 
 /* Every thread comes through here. */
 static void run_tasks(conv *c)
 {
+    const simd_winograd *g = &c->g;
+    const int64_t chunks = g->few ? g->blocks * simd_divide_up(g->in, CHUNK) : 0,
+                  weights = c->a->has_points ? 0 : c->groups * simd_divide_up(g->in, SOURCES);
     room r = room_of(c, simd_take(&c->work.members));
     simd_turn my = {.ticket = simd_take(&c->work.taken)};
-    simd_begin_phase(&my, c->groups * simd_divide_up(c->g.in, SOURCES));
+    simd_begin_phase(&my, chunks + weights);
     for (int64_t i; simd_next_task(&c->work, &my, &i); simd_end_task(&c->work, &my))
-        transform_weights(c, i);
-    simd_begin_phase(&my, c->g.blocks);
+        if (i < chunks)
+            read_chunk(c, &r, i);
+        else
+            transform_weights(c, i - chunks);
+    simd_begin_phase(&my, g->few ? g->blocks * c->groups : g->blocks);
     for (int64_t i; simd_next_task(&c->work, &my, &i); simd_end_task(&c->work, &my))
-        make_block(c, &r, i);
+        if (g->few)
+            make_group_of_block(c, &r, i);
+        else
+            make_block(c, &r, i);
 }
 
 static void run(const simd_conv *a, simd_conv_kind kind)
@@ -297,8 +339,9 @@ static void run(const simd_conv *a, simd_conv_kind kind)
     c.groups = simd_divide_up(c.g.out, GROUP);
     c.pitch = simd_round_up(c.g.in, LINE);
     c.sizes = simd_winograd_room_of(&c.g, kind);
-    c.points = a->scratch;
-    c.room = c.points + simd_winograd_shared(&c.g, kind);
+    c.points = a->points ? a->points : a->scratch;
+    c.room = (float *)a->scratch + simd_winograd_shared(&c.g, kind);
+    c.v = c.room - (c.g.few ? c.g.blocks * simd_winograd_block(&c.g) : 0);
     void (*tasks)(conv *) = run_tasks;
     WGI_ONE_COPY(tasks);
     if (a->threads > 1) {

@@ -34,7 +34,8 @@ typedef struct simd_winograd {
     int64_t height, width, tile_rows, tile_columns;
     int64_t images, rows, columns;
     int64_t image_blocks, row_blocks, column_blocks, blocks;
-    int64_t tiles;                                              /* of a block */
+    int64_t tiles; /* of a block */
+    bool few;      /* blocks: threads share the groups of channels of each */
     int64_t in_chunk, in_chunks, out_chunk, out_chunks, pieces; /* of a gradient of weights */
 } simd_winograd;
 
@@ -95,6 +96,7 @@ static inline simd_winograd simd_winograd_of(const simd_conv *a, simd_conv_kind 
     int64_t tiles = simd_smaller(SIMD_WINOGRAD_ROOM / g.in, SIMD_WINOGRAD_TILES);
     tiles = simd_larger(tiles, SIMD_WINOGRAD_FEW);
     simd_winograd_divide(&g, tiles);
+    g.few = a->threads > 1 && g.blocks < 4 * a->threads;
     return g;
 }
 
@@ -114,7 +116,8 @@ static inline simd_winograd_room simd_winograd_room_of(const simd_winograd *g, s
     int64_t in = kind == SIMD_CONV_W ? g->in_chunk : simd_round_up(g->in, SIMD_WINOGRAD_LINE);
     int64_t out = simd_round_up(g->out_chunk, SIMD_WINOGRAD_LINE);
     int64_t around = (2 * g->rows + 2) * (2 * g->columns + 2), within = 4 * g->rows * g->columns;
-    simd_winograd_room r = {.patch = around * in, .points = simd_winograd_points(g->tiles * in)};
+    simd_winograd_room r = {.patch = around * in,
+                            .points = g->few ? 0 : simd_winograd_points(g->tiles * in)};
     if (kind == SIMD_CONV_W) {
         r.other_patch = within * out;
         r.other_points = simd_winograd_points(g->tiles * out);
@@ -129,16 +132,29 @@ static inline simd_winograd_room simd_winograd_room_of(const simd_winograd *g, s
     return r;
 }
 
-/* What threads share: the points of the weights, or pieces of a gradient of them */
+/* Of one block, where blocks are few and all threads read them */
+static inline int64_t simd_winograd_block(const simd_winograd *g)
+{
+    return simd_winograd_points(g->tiles * simd_round_up(g->in, SIMD_WINOGRAD_LINE));
+}
+
+static inline int64_t simd_winograd_weights(const simd_winograd *g)
+{
+    return SIMD_WINOGRAD_POINTS * g->in * (g->out + 2 * SIMD_WINOGRAD_GROUP);
+}
+
+/* What threads share: the points of the weights and those of few blocks, or pieces of a gradient of
+ * weights */
 static inline int64_t simd_winograd_shared(const simd_winograd *g, simd_conv_kind kind)
 {
     if (kind == SIMD_CONV_W)
         return g->pieces > 1 ? simd_round_up(g->pieces * 9 * g->in * g->out, SIMD_WINOGRAD_LINE)
                              : 0;
-    return SIMD_WINOGRAD_POINTS * g->in * (g->out + 2 * SIMD_WINOGRAD_GROUP);
+    return simd_winograd_weights(g) + (g->few ? g->blocks * simd_winograd_block(g) : 0);
 }
 
-/* In numbers, for any thread count up to a->threads */
+/* In numbers, for any thread count up to a->threads: fewer threads have fewer blocks of their own
+ * than there are blocks to be shared */
 static inline int64_t simd_winograd_scratch(const simd_conv *a, simd_conv_kind kind)
 {
     simd_winograd g = simd_winograd_of(a, kind);

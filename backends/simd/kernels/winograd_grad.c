@@ -208,7 +208,7 @@ static void sum_piece(const sums *s, const room *r, int64_t task)
     for (int64_t i = first; i < end; i++) {
         block b = block_at(g, i);
         read_points(g, &b, (const float *)s->a->x + k.in * g->h * g->w, k.ins, s->pitch, r->patch,
-                    r->v, r->v_next);
+                    &(const points){r->v, s->pitch, r->v_next});
         read_points_of_y(s, r, &b, &k);
         multiply_points(s, r, tiles_of(&b), &k, i > first);
     }

@@ -138,12 +138,12 @@ SIMD_INLINE void points_of_column(const float *x, int64_t line, vector y[4])
 /* Some channels of a row of tiles: V = B' x B, B' = [1 0 -1 0; 0 1 1 0; 0 -1 1 0; 0 1 0 -1].  A
  * tile's last two columns are the first two of the next. */
 SIMD_INLINE void points_of_row(const float *x, int64_t line, int64_t columns, int64_t pitch,
-                               float *to, int64_t next)
+                               float *to, int64_t to_pitch, int64_t next)
 {
     vector a[4], b[4], c[4], d[4];
     points_of_column(x, line, a);
     points_of_column(x + pitch, line, b);
-    for (int64_t i = 0; i < columns; i++, to += pitch) {
+    for (int64_t i = 0; i < columns; i++, to += to_pitch) {
         x += 2 * pitch;
         points_of_column(x, line, c);
         points_of_column(x + pitch, line, d);
@@ -159,21 +159,27 @@ SIMD_INLINE void points_of_row(const float *x, int64_t line, int64_t columns, in
     }
 }
 
-/* Of all tiles over a patch: to [POINTS] [rows, columns, pitch], where points are `next` apart */
-static void make_points(const float *x, int64_t rows, int64_t columns, int64_t pitch, float *to,
-                        int64_t next)
+/* Points of all tiles: [POINTS] [tiles, pitch] at `at`, where points are `next` apart */
+typedef struct points {
+    float *at;
+    int64_t pitch, next;
+} points;
+
+/* Of all tiles over a patch of `pitch` channels */
+static void make_points(const float *x, int64_t rows, int64_t columns, int64_t pitch,
+                        const points *to, int64_t first)
 {
     int64_t line = (2 * columns + 2) * pitch;
     for (int64_t row = 0; row < rows; row++)
         for (int64_t c = 0; c < pitch; c += LANES)
             points_of_row(x + 2 * row * line + c, line, columns, pitch,
-                          to + row * columns * pitch + c, next);
+                          to->at + (first + row * columns) * to->pitch + c, to->pitch, to->next);
 }
 
 /* Of `channels` channels of what is read in a block, the first of which lies at x: the points of
- * all its tiles. */
+ * all its tiles, by way of a patch of so many channels as `pitch` says. */
 static void read_points(const simd_winograd *g, const block *b, const float *x, int64_t channels,
-                        int64_t pitch, float *room, float *to, int64_t next)
+                        int64_t pitch, float *room, const points *to)
 {
     patch p = {.h = g->h,
                .w = g->w,
@@ -185,7 +191,7 @@ static void read_points(const simd_winograd *g, const block *b, const float *x, 
                .pitch = pitch};
     for (int64_t i = 0; i < b->images; i++) {
         read_patch(&p, x + (b->image + i) * g->in * g->h * g->w, room);
-        make_points(room, b->rows, b->columns, pitch, to + i * b->rows * b->columns * pitch, next);
+        make_points(room, b->rows, b->columns, pitch, to, i * b->rows * b->columns);
     }
 }
 

@@ -70,6 +70,22 @@ static void pointwise_convolutions_alone_stay(void **state)
     check_fusion(&m, &wg_op_blocked_conv2d, 2);
 }
 
+/* Planes of 16x16 are large enough for it. */
+static void minimal_filtering_keeps_our_layout_where_it_has_most(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *x = leaf(&m, WG_SHAPE(BATCH, CHANNELS, 16, 16));
+    x = wg_relu(conv(&m, x, CHANNELS, 3, 1, true));
+    output(&m, conv(&m, x, CHANNELS, 3, 2, true)); /* a fifth of the work */
+    check_fusion(&m, &wg_op_blocked_conv2d, 0);
+    m = new_model();
+    x = leaf(&m, WG_SHAPE(BATCH, CHANNELS, 16, 16));
+    x = wg_relu(conv(&m, x, CHANNELS, 3, 1, true));
+    output(&m, conv(&m, x, 8 * CHANNELS, 3, 2, true)); /* two thirds */
+    check_fusion(&m, &wg_op_blocked_conv2d, 2);
+}
+
 static void groups_are_convolved_in_blocks(void **state)
 {
     (void)state;
@@ -242,6 +258,7 @@ int main(void)
         cmocka_unit_test(what_lies_between_convolutions_stays_in_blocks),
         cmocka_unit_test(other_readers_get_our_layout),
         cmocka_unit_test(pointwise_convolutions_alone_stay),
+        cmocka_unit_test(minimal_filtering_keeps_our_layout_where_it_has_most),
         cmocka_unit_test(groups_are_convolved_in_blocks),
         cmocka_unit_test(other_convolutions_stay),
         cmocka_unit_test(sums_and_relu_are_part_of_the_convolution),
