@@ -1,9 +1,13 @@
 /* Convolutions of 3x3 taps by minimal filtering, of each instruction set, against their definition
  * in f64, and the bits of several threads against those of one: sizes of one block and of many,
  * with paddings of either axis, and numbers that are not finite or nearly too large. */
+#include "tests/plans.h"
 #include "tests/simd.h"
 
 #include "backends/simd/kernels/winograd.h"
+#include "wengert/backends/simd.h"
+#include "wengert/ops/conv.h"
+#include "wengert/ops/leaf.h"
 
 #include <math.h>
 
@@ -243,9 +247,51 @@ static void numbers_near_the_largest_do_not_overflow(void **state)
               OF_ONE_SIGN, put_large_numbers);
 }
 
+/* A plan of weights that are promised to stay reads them in its first run alone, and has the bits of
+ * one without the promise. */
+static void points_of_fixed_weights_are_kept(void **state)
+{
+    (void)state;
+    enum { IN = 20, OUT = 40, SIZE = 15, RUNS = 3 };
+    const wg_backend *simd = wg_simd_backend();
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(1, IN, SIZE, SIZE)),
+             *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(OUT, IN, 3, 3), wg_zeros()),
+             *y = wg_conv2d(x, w, NULL, NULL);
+    wg_output(y, "y");
+    for (int threads = 1; threads <= 2; threads++) {
+        wg_plan *p[2];
+        for (int fixed = 0; fixed < 2; fixed++) {
+            p[fixed] = plan_of(g, &(wg_plan_options){.backends = &simd,
+                                                     .n_backends = 1,
+                                                     .threads = threads,
+                                                     .fixed_parameters = fixed});
+            assert_string_equal(wg_plan_step_at(p[fixed], 0).kernel, "winograd");
+            float *weights = wg_plan_data(p[fixed], w), *image = wg_plan_data(p[fixed], x);
+            for (int64_t i = 0; i < wg_value_count(w); i++)
+                weights[i] = (float)(i * 7919 % 101) / 50 - 1;
+            for (int64_t i = 0; i < wg_value_count(x); i++)
+                image[i] = (float)(i * 104729 % 89) / 40 - 1;
+        }
+        for (int i = 0; i < RUNS; i++) {
+            run(p[0], 0);
+            run(p[1], 0);
+            assert_memory_equal(floats(p[0], y), floats(p[1], y),
+                                (size_t)wg_value_count(y) * sizeof(float));
+            if (i == 1)
+                memset(wg_plan_data(p[1], w), 0, (size_t)wg_value_count(w) * sizeof(float));
+        }
+        assert_true(floats(p[1], y)[0] != 0);
+        wg_plan_free(p[0]);
+        wg_plan_free(p[1]);
+    }
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(points_of_fixed_weights_are_kept),
         cmocka_unit_test(sizes_and_paddings_are_right_at_any_number_of_threads),
         cmocka_unit_test(so_are_large_ones),
         cmocka_unit_test(what_is_not_finite_stays_where_it_belongs),
