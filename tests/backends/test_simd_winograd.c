@@ -247,8 +247,8 @@ static void numbers_near_the_largest_do_not_overflow(void **state)
               OF_ONE_SIGN, put_large_numbers);
 }
 
-/* A plan of weights that are promised to stay reads them in its first run alone, and has the bits of
- * one without the promise. */
+/* A plan of weights that are promised to stay reads them in its first run alone, and has the bits
+ * of one without the promise. */
 static void points_of_fixed_weights_are_kept(void **state)
 {
     (void)state;
