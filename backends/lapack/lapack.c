@@ -1,6 +1,6 @@
 /* The LAPACK backend: its table, what it takes, and its libraries, which are loaded for the first
- * node that it takes.  A process that factorises nothing does without them: loading takes as long
- * as all else that a short process does, and an OpenBLAS with threads starts them at once. */
+ * node that it takes.  A process that factorises nothing does without them: loading takes a third
+ * of a short one's time, and an OpenBLAS with threads starts them at once. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "wengert/backends/lapack.h"
 #include "backends/lapack/kernels.h"
