@@ -124,12 +124,39 @@ static void other_kinds_get_other_offers(void **state)
     wg_graph_free(g);
 }
 
+/* The backend of x w', x [rows, 1000], if parameters may change or are promised to stay. */
+static const char *backend_of_rows(int64_t rows, bool fixed)
+{
+    enum { WIDTH = 1000 };
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(rows, WIDTH)),
+             *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(WIDTH, WIDTH), wg_zeros());
+    wg_output(wg_linear(x, w, NULL, WG_ACTIVATION_NONE), "y");
+    wg_plan *p;
+    assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.fixed_parameters = fixed}), WG_OK);
+    const char *backend = wg_plan_step_at(p, 0).backend;
+    wg_plan_free(p);
+    wg_graph_free(g);
+    return backend;
+}
+
+static void one_or_two_rows_are_left_to_own_kernels(void **state)
+{
+    (void)state;
+    for (int fixed = 0; fixed < 2; fixed++) {
+        assert_string_equal(backend_of_rows(1, fixed), "simd");
+        assert_string_equal(backend_of_rows(2, fixed), "simd");
+        assert_string_equal(backend_of_rows(16, fixed), "onednn");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_layers_are_asked_for_once),
         cmocka_unit_test(ops_that_onednn_refuses_run_on_another_backend),
         cmocka_unit_test(other_kinds_get_other_offers),
+        cmocka_unit_test(one_or_two_rows_are_left_to_own_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
