@@ -64,7 +64,7 @@ static real operand(int f, int i, real x)
     if (f == SIMD_ASIN || f == SIMD_ACOS) /* near -1, 0 and 1, and elsewhere */
         return i % 3 == 0   ? x
                : i % 3 == 1 ? x * (real)1e-4
-                            : copysign(1 - x * x / (1 << i % 20), x);
+                            : copysign(1 - x * x / (real)(1 << i % 20), x);
     real size = i % 3 == 0 ? most : i % 3 == 1 ? 6 : i % 11 ? 1 : (real)1e-30;
     if (f != SIMD_LOG && f != SIMD_LOG1P)
         return x * size;
