@@ -274,8 +274,8 @@ static void run_paged(wg_call *c)
 
 static size_t paged_scratch(const wg_node *n, int threads)
 {
-    int64_t stride = simd_paged_stride(n->in[3]->shape.dim[1]);
-    return (size_t)threads * (size_t)(n->in[0]->shape.dim[1] * stride) * sizeof(float);
+    int64_t one = simd_paged_scratch(n->in[0]->shape.dim[1], n->in[3]->shape.dim[1]);
+    return (size_t)threads * (size_t)one * sizeof(float);
 }
 
 const simd_kernel wgi_simd_attention[] = {

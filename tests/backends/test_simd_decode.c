@@ -37,7 +37,7 @@ static void every_set_attends_to_slots(void **state)
         for (int w = 0; w < 3; w++) {
             int64_t heads = widths[w][0], groups = widths[w][1], d = widths[w][2],
                     d_v = widths[w][3];
-            int64_t count = ROWS * heads * d_v, scratch = 2 * heads * simd_paged_stride(SEEN);
+            int64_t count = ROWS * heads * d_v, scratch = 2 * simd_paged_scratch(heads, SEEN);
             float *q = numbers(&s, ROWS * heads * d), *k = numbers(&s, SLOTS * heads * d),
                   *v = numbers(&s, SLOTS * heads * d_v), *y = room(count), *own = room(scratch);
             const simd_paged a = {.q = q,

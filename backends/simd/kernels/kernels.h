@@ -202,8 +202,8 @@ static inline int64_t simd_group_runs_scratch(const simd_channel_norm *a, int th
 }
 
 /* See paged.c.  q [rows, heads, d], k [slots, heads / groups, d], v [slots, heads / groups, d_v], y
- * [rows, heads, d_v]; row r sees the slots [r most, r most + lengths[r]).  Scratch: heads
- * simd_paged_stride(most) floats a thread. */
+ * [rows, heads, d_v]; row r sees the slots [r max, r max + lengths[r]).  Scratch, aligned as
+ * pointers: simd_paged_scratch floats a thread. */
 typedef struct simd_paged {
     const float *q, *k, *v;
     float *y;
@@ -218,6 +218,12 @@ typedef struct simd_paged {
 static inline int64_t simd_paged_stride(int64_t keys)
 {
     return (keys + 15) / 16 * 16;
+}
+
+/* The scores of all heads, and where the values of each slot are */
+static inline int64_t simd_paged_scratch(int64_t heads, int64_t keys)
+{
+    return (heads + (int64_t)(sizeof(void *) / sizeof(float))) * simd_paged_stride(keys);
 }
 
 /* The k > 0 largest of log_softmax(x) in each row, descending, and where they are; see topk.c.

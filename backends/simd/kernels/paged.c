@@ -2,47 +2,51 @@
  * thread does a row, in one order, so its bits depend neither on the other rows nor on the number
  * of threads. */
 #include "backends/simd/kernels/exp.h"
+#include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/small.h"
 #include "backends/simd/kernels/team.h"
 
 #include <math.h>
 
-/* ---- paged attention ------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
-static int64_t id_at(const int64_t *wide, const int32_t *narrow, int64_t i)
-{
-    return wide ? wide[i] : narrow[i];
-}
-
-static const float *slot_of(const simd_paged *a, const float *pool, int64_t width, int64_t r,
-                            int64_t i)
-{
-    return pool + id_at(a->slots64, a->slots32, r * a->max + i) * width;
-}
+enum { CHUNK = 16 /* slots */, LINE = 64 / sizeof(float), MAX_LINES = 512 };
 
 static int64_t length_of(const simd_paged *a, int64_t r)
 {
-    return id_at(a->lengths64, a->lengths32, r);
+    return a->lengths64 ? a->lengths64[r] : a->lengths32[r];
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-enum { CHUNK = 16 /* slots */, LINE = 64 / sizeof(float), MAX_LINES = 256 };
-
-/* Slots lie anywhere, so a chunk of row r's slots is prefetched at once, except for those that the
- * row before it also has: adjacent rows are mostly hypotheses of one sentence, which share its
- * source and their beginnings.  (Inlined, since compilers take a function that only prefetches for
- * one that does nothing.) */
-SIMD_INLINE void ask_for(const simd_paged *a, const float *pool, int64_t width, int64_t r,
-                         int64_t first)
+/* The slots of row r from its `first` on, a chunk at most; returns how many. */
+static int64_t slots_of(const simd_paged *a, int64_t r, int64_t first, int64_t *slot)
 {
-    int64_t n = length_of(a, r), end = n - first < CHUNK ? n : first + CHUNK, lines = 0;
-    for (int64_t i = first; i < end && lines < MAX_LINES; i++) {
-        const float *x = slot_of(a, pool, width, r, i);
-        if (r > 0 && i < length_of(a, r - 1) && x == slot_of(a, pool, width, r - 1, i))
+    int64_t n = simd_smaller(length_of(a, r) - first, CHUNK), at = r * a->max + first;
+    for (int64_t i = 0; i < n; i++)
+        slot[i] = a->slots64 ? a->slots64[at + i] : a->slots32[at + i];
+    return n;
+}
+
+/* Floats of a slot */
+static int64_t width_of(const simd_paged *a, int64_t head)
+{
+    return a->heads / a->groups * head;
+}
+
+/* Slots lie anywhere, so a chunk of them is prefetched at once, except for those that the row
+ * before also has: adjacent rows are mostly hypotheses of one sentence, which share its source and
+ * their beginnings.  (Inlined, since compilers take a function that only prefetches for one that
+ * does nothing.) */
+SIMD_INLINE void ask_for(const simd_paged *a, const int64_t *slot, int64_t n, const int64_t *before,
+                         int64_t n_before)
+{
+    int64_t k_width = width_of(a, a->d), v_width = width_of(a, a->d_v);
+    for (int64_t i = 0, lines = 0; i < n && lines < MAX_LINES; i++) {
+        if (i < n_before && slot[i] == before[i])
             continue;
-        for (int64_t j = 0; j < width; j += LINE, lines++)
-            __builtin_prefetch(x + j);
+        for (int64_t j = 0; j < k_width; j += LINE, lines++)
+            __builtin_prefetch(a->k + slot[i] * k_width + j);
+        for (int64_t j = 0; j < v_width; j += LINE, lines++)
+            __builtin_prefetch(a->v + slot[i] * v_width + j);
     }
 }
 
@@ -72,9 +76,11 @@ static inline four products(const float *q, const float *k, int64_t d)
 static inline void chunk_of_width(const float *q, const float *const *k, int64_t at, int64_t n,
                                   float scale, float *s, int64_t d)
 {
-    float sum[CHUNK][4] = {{0}};
+    float sum[CHUNK][4];
     for (int64_t i = 0; i < n; i++)
         *(four *)sum[i] = products(q, k[i] + at, d);
+    for (int64_t i = n; i < CHUNK; i++)
+        *(four *)sum[i] = (four){0};
     for (int64_t i = 0; i < CHUNK; i++)
         s[i] = scale * ((sum[i][0] + sum[i][2]) + (sum[i][1] + sum[i][3]));
 }
@@ -91,17 +97,19 @@ static void chunk(const float *q, const float *const *k, int64_t at, int64_t n, 
         chunk_of_width(q, k, at, n, scale, s, d);
 }
 
-/* Of query r: s[h, i] = scale q[h] . k[slot i, h / groups] for its n slots. */
-static void scores(const simd_paged *a, int64_t r, int64_t n, float *s)
+/* Of query r: s[h, i] = scale q[h] . k[slot i, h / groups] for its n slots; v[i]: where the values
+ * of slot i are. */
+static void scores(const simd_paged *a, int64_t r, int64_t n, float *s, const float **v)
 {
     const float *q = a->q + r * a->heads * a->d, *k[CHUNK];
-    int64_t stride = simd_paged_stride(a->max), kv_heads = a->heads / a->groups;
+    int64_t stride = simd_paged_stride(a->max), slot[CHUNK], before[CHUNK];
     for (int64_t first = 0; first < n; first += CHUNK) {
-        int64_t some = n - first < CHUNK ? n - first : CHUNK;
-        ask_for(a, a->k, kv_heads * a->d, r, first);
-        ask_for(a, a->v, kv_heads * a->d_v, r, first);
-        for (int64_t i = 0; i < some; i++)
-            k[i] = slot_of(a, a->k, kv_heads * a->d, r, first + i);
+        int64_t some = slots_of(a, r, first, slot);
+        ask_for(a, slot, some, before, r > 0 ? slots_of(a, r - 1, first, before) : 0);
+        for (int64_t i = 0; i < some; i++) {
+            k[i] = a->k + slot[i] * width_of(a, a->d);
+            v[first + i] = a->v + slot[i] * width_of(a, a->d_v);
+        }
         for (int64_t h = 0; h < a->heads; h++)
             chunk(q + h * a->d, k, h / a->groups * a->d, some, a->scale, s + h * stride + first,
                   a->d);
@@ -141,41 +149,43 @@ static float exponentials(float *s, int64_t keys)
     return sum[0] > 0 || sum[0] != sum[0] ? 1 / sum[0] : 0;
 }
 
-/* y = factor sum over i of s[i] (v of slot i), `vectors` vectors from column `at` of the slots
- * on. */
-SIMD_INLINE void weigh(const simd_paged *a, int64_t r, int64_t n, const float *s, float factor,
-                       int64_t width, int64_t at, float *y, int vectors)
+enum { WIDE = 4 }; /* vectors of a weighted sum at most */
+
+/* y = factor sum over i of s[i] v[i], `vectors` vectors from column `at` of v[i] on */
+SIMD_INLINE void weigh(const float *const *v, int64_t n, const float *s, float factor, int64_t at,
+                       float *y, int vectors)
 {
-    simd_vector sum[2][2] = {{{0}}}; /* of even and of odd slots */
+    simd_vector sum[2][WIDE] = {{{0}}}; /* of even and of odd slots */
     for (int64_t i = 0; i < n; i++) {
-        const float *v = slot_of(a, a->v, width, r, i) + at;
         SIMD_UNROLLED
         for (int k = 0; k < vectors; k++)
-            sum[0][k] += s[i] * *(const simd_vector *)(v + k * SIMD_LANES);
+            sum[0][k] += s[i] * *(const simd_vector *)(v[i] + at + k * SIMD_LANES);
         if (++i == n)
             break;
-        v = slot_of(a, a->v, width, r, i) + at;
         SIMD_UNROLLED
         for (int k = 0; k < vectors; k++)
-            sum[1][k] += s[i] * *(const simd_vector *)(v + k * SIMD_LANES);
+            sum[1][k] += s[i] * *(const simd_vector *)(v[i] + at + k * SIMD_LANES);
     }
     SIMD_UNROLLED
     for (int k = 0; k < vectors; k++)
         *(simd_vector *)(y + k * SIMD_LANES) = factor * (sum[0][k] + sum[1][k]);
 }
 
-static void add(const simd_paged *a, int64_t r, int64_t n, const float *s, float factor, int64_t h,
-                float *y)
+/* The same of a head of `width` columns */
+static void add(const float *const *v, int64_t n, const float *s, float factor, int64_t at,
+                int64_t width, float *y)
 {
-    int64_t width = a->heads / a->groups * a->d_v, at = h / a->groups * a->d_v, j = 0;
-    for (; j + 2 * SIMD_LANES <= a->d_v; j += 2 * SIMD_LANES)
-        weigh(a, r, n, s, factor, width, at + j, y + j, 2);
-    for (; j + SIMD_LANES <= a->d_v; j += SIMD_LANES)
-        weigh(a, r, n, s, factor, width, at + j, y + j, 1);
-    for (; j < a->d_v; j++) {
+    int64_t j = 0;
+    for (; j + WIDE * SIMD_LANES <= width; j += WIDE * SIMD_LANES)
+        weigh(v, n, s, factor, at + j, y + j, WIDE);
+    for (; j + 2 * SIMD_LANES <= width; j += 2 * SIMD_LANES)
+        weigh(v, n, s, factor, at + j, y + j, 2);
+    for (; j + SIMD_LANES <= width; j += SIMD_LANES)
+        weigh(v, n, s, factor, at + j, y + j, 1);
+    for (; j < width; j++) {
         float sum = 0;
         for (int64_t i = 0; i < n; i++)
-            sum += s[i] * slot_of(a, a->v, width, r, i)[at + j];
+            sum += s[i] * v[i][at + j];
         y[j] = factor * sum;
     }
 }
@@ -183,12 +193,13 @@ static void add(const simd_paged *a, int64_t r, int64_t n, const float *s, float
 static void attend(const void *args, int64_t r, int me)
 {
     const simd_paged *a = args;
-    float *s = a->scratch + me * a->heads * simd_paged_stride(a->max);
+    float *s = a->scratch + me * simd_paged_scratch(a->heads, a->max);
     int64_t n = length_of(a, r), stride = simd_paged_stride(a->max);
-    scores(a, r, n, s);
+    const float **v = (const float **)(s + a->heads * stride);
+    scores(a, r, n, s, v);
     for (int64_t h = 0; h < a->heads; h++) {
         float *own = s + h * stride, inverse = exponentials(own, n);
-        add(a, r, n, own, inverse, h, a->y + (r * a->heads + h) * a->d_v);
+        add(v, n, own, inverse, h / a->groups * a->d_v, a->d_v, a->y + (r * a->heads + h) * a->d_v);
     }
 }
 

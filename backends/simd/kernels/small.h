@@ -1,18 +1,22 @@
 /* Products of matrices so small that calling a library costs more than the product: those of
- * attention over short sentences.  A block of rows of c, two vectors wide, is held in registers
- * while k passes. */
+ * attention over short sentences.  A block of rows of c, some vectors wide, is held in registers
+ * while k passes.
+ *
+ * With AVX2, where c has four vectors, a block is half as high and twice as wide: it reads fewer
+ * numbers of a for as many products, 1.02 to 1.1 times as fast. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_SMALL_H
 #define WG_BACKENDS_SIMD_KERNELS_SMALL_H
 
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/unrolled.h"
 
+/* Rows of a block of two vectors and, if not 0, of one of four. */
 #if defined(__AVX512F__)
-enum { SIMD_LANES = 16, SIMD_BLOCK_ROWS = 8 };
+enum { SIMD_LANES = 16, SIMD_BLOCK_ROWS = 8, SIMD_WIDE_ROWS = 0 };
 #elif defined(__AVX2__)
-enum { SIMD_LANES = 8, SIMD_BLOCK_ROWS = 6 };
+enum { SIMD_LANES = 8, SIMD_BLOCK_ROWS = 6, SIMD_WIDE_ROWS = 3 };
 #else
-enum { SIMD_LANES = 4, SIMD_BLOCK_ROWS = 4 };
+enum { SIMD_LANES = 4, SIMD_BLOCK_ROWS = 4, SIMD_WIDE_ROWS = 0 };
 #endif
 typedef float simd_vector __attribute__((vector_size(4 * SIMD_LANES), aligned(4), may_alias));
 
@@ -65,13 +69,40 @@ SIMD_INLINE void simd_small_block(const simd_small *p, int64_t i, int64_t j, int
     }
 }
 
-/* Pairs of vectors of `rows` rows, a constant where this is called, too. */
-SIMD_INLINE void simd_small_pairs(const simd_small *p, int64_t i, int rows)
+/* `rows` rows of c from column `first` on, `vectors` vectors at a time; both are constants where
+ * this is called.  With column 0 the next rows of a are asked for as well. */
+SIMD_INLINE void simd_small_rows(const simd_small *p, int64_t i, int64_t first, int rows,
+                                 int vectors)
 {
-    for (int64_t k = 0; p->next && k < rows * p->a_row; k += 16)
+    for (int64_t k = 0; first == 0 && p->next && k < rows * p->a_row; k += 16)
         __builtin_prefetch(p->next + i * p->a_row + k, 0, 2);
-    for (int64_t j = 0; j + 2 * SIMD_LANES <= p->n; j += 2 * SIMD_LANES)
-        simd_small_block(p, i, j, rows, 2);
+    int64_t j = first;
+    for (; j + vectors * SIMD_LANES <= p->n; j += vectors * SIMD_LANES)
+        simd_small_block(p, i, j, rows, vectors);
+}
+
+/* All rows, four vectors at a time; the next column. */
+SIMD_INLINE int64_t simd_small_wide(const simd_small *p)
+{
+    int64_t i = 0;
+    for (; i + SIMD_WIDE_ROWS <= p->m; i += SIMD_WIDE_ROWS)
+        simd_small_rows(p, i, 0, SIMD_WIDE_ROWS, 4);
+    for (; i < p->m; i++)
+        simd_small_rows(p, i, 0, 1, 4);
+    return p->n / (4 * SIMD_LANES) * (4 * SIMD_LANES);
+}
+
+/* Pairs of vectors, from column `first` on */
+SIMD_INLINE void simd_small_pairs(const simd_small *p, int64_t first)
+{
+    enum { FEWER = 4 };
+    int64_t i = 0;
+    for (; i + SIMD_BLOCK_ROWS <= p->m; i += SIMD_BLOCK_ROWS)
+        simd_small_rows(p, i, first, SIMD_BLOCK_ROWS, 2);
+    for (; i + FEWER <= p->m; i += FEWER)
+        simd_small_rows(p, i, first, FEWER, 2);
+    for (; i < p->m; i++)
+        simd_small_rows(p, i, first, 1, 2);
 }
 
 /* The last vector, if their number is odd.  There are as many sums as of a pair, since a sum waits
@@ -90,14 +121,10 @@ SIMD_INLINE void simd_small_single(const simd_small *p)
 /* n is a multiple of SIMD_LANES */
 static inline void simd_small_product(const simd_small *p)
 {
-    enum { FEWER = 4 };
-    int64_t i = 0;
-    for (; i + SIMD_BLOCK_ROWS <= p->m; i += SIMD_BLOCK_ROWS)
-        simd_small_pairs(p, i, SIMD_BLOCK_ROWS);
-    for (; i + FEWER <= p->m; i += FEWER)
-        simd_small_pairs(p, i, FEWER);
-    for (; i < p->m; i++)
-        simd_small_pairs(p, i, 1);
+    bool wide = SIMD_WIDE_ROWS > 0 && p->n >= 4 * SIMD_LANES;
+    int64_t first = wide ? simd_small_wide(p) : 0;
+    if (first + 2 * SIMD_LANES <= p->n)
+        simd_small_pairs(p, first);
     if (p->n % (2 * SIMD_LANES))
         simd_small_single(p);
 }

@@ -129,27 +129,55 @@ static void insert(float x, int64_t id, float *value, int64_t *ids, int64_t *cou
     ids[at] = id;
 }
 
+/* Bit i says whether class i of SUB classes exceeds `least` in a lane: without a branch for each,
+ * which would often be guessed wrong. */
+static uint32_t classes_above(const float *block, int64_t lane, float least)
+{
+    uint32_t above = 0;
+    SIMD_UNROLLED
+    for (int i = 0; i < SUB; i++)
+        above |= (uint32_t)(block[i * LANES + lane] > least) << i;
+    return above;
+}
+
 static void search_lane(bests *best, const float *block, int64_t first, int64_t classes,
                         float tops[SUBS + 1][LANES], int64_t lane)
 {
     float *value = best->values + lane * best->k;
-    int64_t *ids = best->ids + lane * best->k, count = best->count;
-    for (int64_t c = 0; c < classes; c += SUB) {
-        if (count == best->k && !(tops[c / SUB][lane] > value[count - 1]))
+    int64_t *ids = best->ids + lane * best->k, count = best->count, taken = 0;
+    for (; taken < classes && count < best->k; taken++)
+        insert(block[taken * LANES + lane], first + taken, value, ids, &count, best->k);
+    for (int64_t c = taken / SUB * SUB; c < classes; c += SUB) {
+        if (!(tops[c / SUB][lane] > value[count - 1]))
             continue;
-        for (int64_t i = c; i < c + SUB && i < classes; i++)
+        uint32_t above = classes_above(block + c * LANES, lane, value[count - 1]);
+        if (c < taken)
+            above &= ~0u << (taken - c);
+        for (; above; above &= above - 1) {
+            int64_t i = c + __builtin_ctz(above);
             insert(block[i * LANES + lane], first + i, value, ids, &count, best->k);
+        }
     }
     best->min[lane] = count == best->k ? value[count - 1] : -INFINITY;
+}
+
+/* The same of lanes, each of which exceeds what it has */
+static uint32_t lanes_above(const float *top, const float *min)
+{
+    uint32_t above = 0;
+    SIMD_UNROLLED
+    for (int lane = 0; lane < LANES; lane++)
+        above |= (uint32_t)(top[lane] > min[lane]) << lane;
+    return above;
 }
 
 static void keep_best(bests *best, const float *block, int64_t first, int64_t classes,
                       float tops[SUBS + 1][LANES])
 {
     int64_t more = simd_smaller(classes, best->k - best->count);
-    for (int64_t lane = 0; lane < best->rows; lane++)
-        if (more > 0 || tops[SUBS][lane] > best->min[lane])
-            search_lane(best, block, first, classes, tops, lane);
+    uint32_t above = more > 0 ? ~0u >> (LANES - best->rows) : lanes_above(tops[SUBS], best->min);
+    for (; above; above &= above - 1)
+        search_lane(best, block, first, classes, tops, __builtin_ctz(above));
     best->count += more;
 }
 
