@@ -89,9 +89,10 @@ static real sum_side_by_side(const real *x, int64_t n)
             lane[l] += x[i + l];
     for (; i < n; i++)
         sum += x[i];
-    for (int l = 0; l < LANES; l++)
-        sum += lane[l];
-    return sum;
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++)
+            lane[l] += lane[l + half];
+    return sum + lane[0];
 }
 
 SIMD_INLINE void add_tap(const real *x, int64_t stride, int64_t n, real *restrict y)
@@ -141,8 +142,25 @@ static int threads_for(const simd_mean_pool *a)
     return work < 1 << 14 ? 1 : a->threads;
 }
 
-void SIMD(mean_pool)(const simd_mean_pool *a)
+static bool is_one_window(const simd_window *w)
 {
+    return w->count == 1 && w->kernel == w->size && w->padding == 0;
+}
+
+/* A plane that is one window is one row. */
+static simd_mean_pool with_rows_joined(const simd_mean_pool *a)
+{
+    simd_mean_pool joined = *a;
+    if (is_one_window(&a->h) && is_one_window(&a->w)) {
+        joined.w.size = joined.w.kernel = a->h.size * a->w.size;
+        joined.h.size = joined.h.kernel = 1;
+    }
+    return joined;
+}
+
+void SIMD(mean_pool)(const simd_mean_pool *given)
+{
+    const simd_mean_pool joined = with_rows_joined(given), *a = &joined;
     const job j = job_of(a);
     simd_tasks(threads_for(a), a->planes * a->h.count, mean_row, &j);
 }
