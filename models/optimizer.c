@@ -122,7 +122,7 @@ static bool check_part(const char *at, wg_graph *g, const char *name, wg_value *
                        size_t n, const wg_update_part *part)
 {
     for (size_t i = 0; part && i < n; i++) {
-        const int64_t all = params[i] ? rows_in(params[i]) : 0;
+        const int64_t all = rows_in(params[i]);
         const wg_rows r = part->rows[i];
         if (params[i] && (r.first < 0 || r.count < 0 || r.first > all - r.count))
             return wg_graph_fail(g, WG_EINVAL, at, name,
@@ -153,7 +153,7 @@ static wg_value **moments(const char *at, wg_graph *g, wg_value *const *params, 
 {
     wg_value **list = wg_graph_alloc(g, (2 * n + 1) * sizeof(wg_value *));
     for (size_t i = 0; list && i < n; i++) {
-        const wg_rows rows = params[i] ? rows_of(part, i, params[i]) : (wg_rows){0, 0};
+        const wg_rows rows = rows_of(part, i, params[i]);
         list[i] = moment(at, params[i], first, rows);
         list[n + i] = second ? moment(at, params[i], second, rows) : NULL;
     }
@@ -282,22 +282,31 @@ static wg_value *guarded(const char *at, wg_value *lr, wg_value *bound, const wg
     return part && rate ? wg_output(rate, NULL) : rate;
 }
 
-/* The graph of the first parameter that there is; NULL if there is none, or no array of
- * gradients. */
+static const wg_value *first_of(wg_value *const *v, size_t n)
+{
+    for (size_t i = 0; v && i < n; i++)
+        if (v[i])
+            return v[i];
+    return NULL;
+}
+
+/* The graph of an update, to which what is missing is reported; NULL if nothing is there. */
 static wg_graph *graph_of_update(const char *at, const char *name, wg_value *const *params,
                                  wg_value *const *grads, size_t n, const wg_value *lr)
 {
-    wg_graph *g = NULL;
-    for (size_t i = 0; params && !g && i < n; i++)
-        g = wg_graph_of(params[i]);
-    const char *missing = n == 0        ? "there is no parameter to update: n is 0"
-                          : !params     ? "the array of parameters is NULL"
-                          : g && !grads ? "the array of gradients is NULL"
-                                        : NULL;
-    if (!missing)
-        return g;
-    wg_graph_fail(g ? g : wg_graph_of(lr), WG_EINVAL, at, name, "%s", missing);
-    return NULL;
+    const wg_value *some = first_of(params, n);
+    some = some ? some : first_of(grads, n);
+    wg_graph *g = wg_graph_of(some ? some : lr);
+    const char *missing = n == 0    ? "there is no parameter to update: n is 0"
+                          : !params ? "the array of parameters is NULL"
+                          : !grads  ? "the array of gradients is NULL"
+                                    : NULL;
+    if (missing)
+        wg_graph_fail(g, WG_EINVAL, at, name, "%s", missing);
+    for (size_t i = 0; !missing && i < n; i++)
+        if (!params[i])
+            wg_graph_fail(g, WG_EINVAL, at, name, "parameter %zu is NULL", i);
+    return g;
 }
 
 /* Gradients are like their parameters, of which a part may be cut. */
@@ -328,7 +337,7 @@ static void step_sgd(const char *at, wg_value *const *params, wg_value *const *g
                      const wg_sgd_options *o)
 {
     for (size_t i = 0; i < n; i++) {
-        const wg_rows rows = params[i] ? rows_of(o->part, i, params[i]) : (wg_rows){0, 0};
+        const wg_rows rows = rows_of(o->part, i, params[i]);
         if (o->part && rows.count == 0)
             continue;
         a.weight_decay = o->decays ? o->decays[i] : a.weight_decay;
@@ -348,8 +357,8 @@ wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *cons
     wg_sgd_attrs a = {o.momentum, o.weight_decay, o.nesterov};
     const char *name = o.name ? o.name : "sgd";
     wg_graph *g = graph_of_update(at, name, params, grads, n, lr);
-    if (!g)
-        return WG_EINVAL;
+    if (!g || wg_graph_status(g) != WG_OK)
+        return g ? wg_graph_status(g) : WG_EINVAL;
     if ((a.momentum > 0 && !check_moments(at, g, name, "velocity", params, n)) ||
         !check_factors(at, g, name, o.rates, n, "rates") ||
         !check_factors(at, g, name, o.decays, n, "decays") ||
@@ -376,7 +385,7 @@ static void step_adam(const char *at, wg_value *const *params, wg_value *const *
                       const wg_adam_options *o)
 {
     for (size_t i = 0; i < n; i++) {
-        const wg_rows rows = params[i] ? rows_of(o->part, i, params[i]) : (wg_rows){0, 0};
+        const wg_rows rows = rows_of(o->part, i, params[i]);
         if (o->part && rows.count == 0)
             continue;
         wg_value *v = m[n + i], *rate = own_rate(at, lr, o->rates, i, params[i]);
@@ -410,8 +419,8 @@ wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *con
     wg_adam_attrs a = wgi_adam_attrs(&o);
     const char *name = o.name ? o.name : "adam";
     wg_graph *g = graph_of_update(at, name, params, grads, n, lr);
-    if (!g)
-        return WG_EINVAL;
+    if (!g || wg_graph_status(g) != WG_OK)
+        return g ? wg_graph_status(g) : WG_EINVAL;
     if (!check_state(at, g, name, "step", NULL) || !check_moments(at, g, name, "m", params, n) ||
         !check_moments(at, g, name, "v", params, n) ||
         !check_factors(at, g, name, o.rates, n, "rates") ||

@@ -11,6 +11,7 @@ enum { SGD, ADAM, ADAMW, KINDS };
 typedef struct call {
     wg_dtype dtype;     /* of parameters; 0: f32 */
     bool first_is_none; /* the first of two parameters is NULL */
+    bool all_are_none;
     bool no_gradients, long_gradient, no_rate, nameless, with_norm, wide_norm, integer_norm,
         with_part, nothing;
     const double *rates, *decays;
@@ -45,7 +46,8 @@ static wg_status update(wg_graph *g, int kind, const call *c)
     wg_value *rate = c->no_rate ? NULL : wg_fill(g, WG_F32, WG_SCALAR, 0.1);
     const wg_rows rows[N] = {{c->first_row, c->rows}, {0, 0}};
     const wg_update_part part = {rows, 3}, *of = c->with_part ? &part : NULL;
-    p[0] = c->first_is_none ? NULL : p[0];
+    for (int i = 0; i < (c->all_are_none ? N : c->first_is_none); i++)
+        p[i] = NULL;
     const size_t n = c->nothing ? 0 : N;
     if (kind == SGD)
         return wg_sgd_update(p, c->no_gradients ? NULL : d, n, rate,
@@ -83,7 +85,8 @@ static void wrong_arguments_are_named(void **state)
         {{.wide_norm = true}, WG_ESHAPE, "norm is [4], must be a scalar"},
         {{.integer_norm = true}, WG_EDTYPE, "norm is i64, must be a float"},
         {{.no_rate = true}, WG_EINVAL, "NULL"},
-        {{.first_is_none = true, .momentum = 0.5}, WG_EINVAL, "NULL"},
+        {{.first_is_none = true, .momentum = 0.5}, WG_EINVAL, "parameter 0 is NULL"},
+        {{.all_are_none = true}, WG_EINVAL, "parameter 0 is NULL"},
         {{.nameless = true, .momentum = 0.5}, WG_EINVAL, "parameter"},
         {{.rates = negative}, WG_EINVAL, "rates[1] is -1"},
         {{.rates = infinite}, WG_EINVAL, "rates[0] is inf"},
