@@ -204,7 +204,7 @@ wg_status wgi_verdict(wgi_trial *t)
 
 wg_status wgi_gradcheck_options_check(const wg_gradcheck_options *o, wg_gradcheck_report *r)
 {
-    const char *wrong = !o || !o->evaluator ? "the options lack an evaluator"
+    const char *wrong = !o || !o->evaluator ? "the options lack an evaluator, such as wg_plan_evaluator()"
                         : o->order < 0      ? "order: expected 0 or more"
                         : o->n_leaves && !o->leaves
                             ? "the array leaves is NULL, but n_leaves is not 0"

@@ -101,7 +101,8 @@ static bool copy_attrs(wg_node *n, const void *attrs)
     if (!check_fields(n))
         return false;
     if (!op->attrs_size)
-        return true;
+        return !attrs ||
+               wg_fail(n, WG_EINVAL, "attributes were given, but the op has none: WG_ATTRS");
     char *own = wgi_arena_alloc(&n->graph->arena, op->attrs_size);
     if (!own)
         return wgi_graph_no_memory(n->graph) != NULL;

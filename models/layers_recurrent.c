@@ -110,7 +110,8 @@ static bool is_valid(const char *at, const stack *s, const wg_value *x)
              o->direction != WG_READ_BOTH)
         wg_graph_fail(s->g, WG_EINVAL, at, who, "direction %d is not known", (int)o->direction);
     else if (s->features <= 0 || s->features > INT64_MAX / 4)
-        wg_graph_fail(s->g, WG_EINVAL, at, who, "%lld features", (long long)s->features);
+        wg_graph_fail(s->g, WG_EINVAL, at, who, "%lld features, must be at least 1",
+                      (long long)s->features);
     else if (s->layers < 1 || s->layers > MAX_LAYERS)
         wg_graph_fail(s->g, WG_EINVAL, at, who, "%lld layers, must be 1 to %d",
                       (long long)s->layers, MAX_LAYERS);

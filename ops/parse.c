@@ -17,6 +17,8 @@ wg_status wg_graph_parse(wg_graph **out, const char *text, size_t length,
     if (!out || (!text && length))
         return wgi_error_set(error, WG_EINVAL, "%s: %s is NULL", o.name ? o.name : "graph",
                              out ? "the text" : "the place of the graph");
+    if (o.ops && !o.n_ops)
+        return wgi_error_set(error, WG_EINVAL, "the options have ops, but n_ops is 0");
     for (size_t i = 0; i < ops.n_ops; i++)
         if (!o.ops[i] || !o.ops[i]->name)
             return wgi_error_set(error, WG_EINVAL, "op %zu of the options has no name", i);

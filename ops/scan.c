@@ -158,10 +158,19 @@ const wg_op wg_op_linear_scan_grad = {
     WG_SAMPLES(grad_samples),
 };
 
+/* Sizes are compared from the last one on. */
+static bool expands_to(const wg_shape *a, const wg_shape *x)
+{
+    bool fits = a->rank <= x->rank;
+    for (int k = 1; fits && k <= a->rank; k++)
+        fits = a->dim[a->rank - k] == 1 || a->dim[a->rank - k] == x->dim[x->rank - k];
+    return fits;
+}
+
 wg_value *(wg_linear_scan)(const char *at, wg_value *a, wg_value *x, wg_value *initial,
                            const wg_linear_scan_attrs *options)
 {
-    if (a && x && !wg_shape_equal(&a->shape, &x->shape) && a->shape.rank <= x->shape.rank)
+    if (a && x && !wg_shape_equal(&a->shape, &x->shape) && expands_to(&a->shape, &x->shape))
         a = (wg_expand)(at, a, x->shape);
     return wg_apply3(at, &wg_op_linear_scan, options, a, x, initial);
 }

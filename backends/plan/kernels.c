@@ -21,7 +21,8 @@ static bool open_backend(wgi_planner *p, const wg_backend *b)
     wgi_backends *list = &p->backends;
     if (!b || b->abi != WG_BACKEND_ABI)
         return wgi_planner_fail(p, WG_EINVAL, "backend %zu is %s", list->count,
-                                b ? "of another version of the interface" : "NULL");
+                                b ? "of another version of the interface"
+                                  : "NULL, as wg_backend_find returns for an unknown name");
     if (!b->name || !b->refuses || !b->prepare)
         return wgi_planner_fail(
             p, WG_EINVAL, "backend %zu: its table lacks name, refuses or prepare", list->count);

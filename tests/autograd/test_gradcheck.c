@@ -250,7 +250,7 @@ static void integers_need_a_range_or_data(void **state)
     wg_gradcheck_options o = options_of_order(2);
     wg_gradcheck_report r;
     assert_int_equal(wg_gradcheck(g, &o, &r), WG_EINVAL);
-    assert_string_equal(r.message, "ids holds integers: give its data or a range");
+    assert_string_equal(r.message, "ids holds integers: give its data or a range in .leaves");
     wg_gradcheck_leaf leaf = {.leaf = ids, .lo = 0, .hi = 4};
     o.leaves = &leaf;
     o.n_leaves = 1;
@@ -382,7 +382,7 @@ static void options_that_make_no_sense_are_refused(void **state)
         wg_status status;
         const char *message; /* a part of it */
     } cases[] = {
-        {no_evaluator, WG_EINVAL, "the options lack an evaluator"},
+        {no_evaluator, WG_EINVAL, "the options lack an evaluator, such as wg_plan_evaluator()"},
         {negative_order, WG_EINVAL, "order: expected 0 or more"},
         {leaves_without_array, WG_EINVAL, "the array leaves is NULL"},
         {y_without_array, WG_EINVAL, "the array y is NULL"},

@@ -161,6 +161,12 @@ static void null_ops_and_arrays_are_refused(void **state)
     says(g, WG_EINVAL, "an op without a name");
     wg_graph_free(g);
     g = wg_graph_new();
+    wg_value *two[] = {wg_input(g, "a", WG_F32, WG_SHAPE(3)),
+                       wg_input(g, "b", WG_F32, WG_SHAPE(3))};
+    assert_null(wg_apply(WG_HERE, g, &op_polar, &(int64_t){3}, two, 2));
+    says(g, WG_EINVAL, "attributes were given, but the op has none: WG_ATTRS");
+    wg_graph_free(g);
+    g = wg_graph_new();
     assert_null(wg_apply(WG_HERE, g, &op_polar, NULL, NULL, 2));
     says(g, WG_EINVAL, "polar: 2 operands at NULL (test_user.c:");
     wg_graph_free(g);

@@ -478,7 +478,7 @@ static void recurrent_layers_refuse_what_they_cannot_do(void **state)
         bool h, c;
         const char *words;
     } bad[] = {
-        {WG_LSTM, 0, {0}, false, false, "wg_recurrent_layer: 0 features"},
+        {WG_LSTM, 0, {0}, false, false, "wg_recurrent_layer: 0 features, must be at least 1"},
         {WG_GRU, 4, {.layers = -1}, false, false, "-1 layers, must be 1 to 65536"},
         {WG_GRU, 4, {.dropout = 1}, false, false, "dropout is 1, must be in [0, 1)"},
         {WG_GRU, 4, {.direction = 7}, false, false, "direction 7 is not known"},

@@ -167,6 +167,8 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(wg_graph_read(NULL, "model.wg", NULL, &error), WG_EINVAL);
     assert_int_equal(wg_graph_parse(NULL, "", 0, NULL, &error), WG_EINVAL);
     assert_int_equal(wg_graph_parse(&g, NULL, 1, NULL, &error), WG_EINVAL);
+    assert_int_equal(wg_graph_parse(&g, "", 0, &(wg_parse_options){.ops = ops}, &error), WG_EINVAL);
+    assert_string_equal(error.text, "the options have ops, but n_ops is 0");
     assert_int_equal(wg_graph_parse(&g, "", 0, &(wg_parse_options){.ops = ops, .n_ops = 1}, &error),
                      WG_EINVAL);
     assert_int_equal(wg_graph_parse(&g, NULL, 0, NULL, &error), WG_EDATA);
