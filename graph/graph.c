@@ -242,7 +242,9 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
     }
     if (strchr(name, '/')) {
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push",
-                      "a name with a slash, '%s': open the scopes one after the other", name);
+                      "a name with a slash, '%s': open the scopes one after the other, with "
+                      "wg_scope_push",
+                      name);
         return;
     }
     const wg_scope *s = scope_child(g, g->origin.scope, name);

@@ -1,4 +1,5 @@
 #include "wengert/models/layers.h"
+#include "graph/call.h"
 #include "graph/marks.h"
 #include "models/internal.h"
 
@@ -8,15 +9,16 @@
 
 wg_origin wgi_layer_enter(const char *at, wg_graph *g, const char *name)
 {
-    wg_origin before = wg_graph_origin(g);
+    wg_origin before = wg_graph_origin(g), inside = before;
+    inside.at = before.at ? before.at : at;
+    wg_graph_set_origin(g, inside);
+    const char *caller = wgi_graph_enter(g, "layer");
     if (name)
         wg_scope_push(g, "%s", name);
     else
         wg_graph_fail(g, WG_EINVAL, at, "layer",
                       "its name is NULL: name the scope that its parameters are in");
-    wg_origin inside = wg_graph_origin(g);
-    inside.at = before.at ? before.at : at;
-    wg_graph_set_origin(g, inside);
+    wgi_graph_leave(g, caller);
     return before;
 }
 

@@ -535,7 +535,17 @@ static void a_layer_needs_a_name(void **state)
                    "%d: %s", i, wg_graph_message(g));
         wg_graph_free(g);
     }
+    char here[128];
     wg_graph *g = wg_graph_new();
+    wg_value *x = input(g, "x", WG_F32, 3, 5);
+    snprintf(here, sizeof here,
+             "layer: a name with a slash, 'a/b': open the scopes one after the other, with "
+             "wg_scope_push (test_layers.c:%d)",
+             __LINE__ + 1);
+    assert_null(wg_dense("a/b", x, 2, WG_ACTIVATION_NONE));
+    assert_string_equal(wg_graph_message(g), here);
+    wg_graph_free(g);
+    g = wg_graph_new();
     wg_scope_push(g, NULL);
     assert_string_equal(wg_graph_message(g), "wg_scope_push: the name is NULL");
     wg_graph_free(g);
