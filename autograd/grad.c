@@ -338,8 +338,14 @@ wg_gradients(wg_grad_all)(const char *at, wg_value *loss)
     const wg_gradients none = {NULL, NULL, 0};
     wg_graph *g = wg_graph_of(loss);
     wg_gradients d = none;
+    char text[160];
     if (!g || wg_graph_status(g) != WG_OK)
         return none;
+    if (wg_value_count(loss) != 1)
+        wg_graph_fail(g, WG_ESHAPE, at, "wg_grad_all",
+                      "the loss is %s, must be a scalar, such as its wg_mean (wg_vjp takes any "
+                      "shape)",
+                      wg_shape_text(&loss->shape, text, sizeof text));
     d.params = float_parameters(g, &d.n);
     d.grads = wg_graph_alloc(g, (d.n + 1) * sizeof(wg_value *));
     if (!d.params || !d.grads)
@@ -349,5 +355,8 @@ wg_gradients(wg_grad_all)(const char *at, wg_value *loss)
     else if (!depends_on_any(g, loss, d.params, d.n))
         wg_graph_fail(g, WG_EINVAL, at, "wg_grad_all",
                       "the loss depends on none of the %zu parameters", d.n);
-    return (wg_grad)(at, loss, d.params, d.n, d.grads) == WG_OK ? d : none;
+    const char *caller = wgi_graph_enter(g, "wg_grad_all");
+    wg_status status = (wg_grad)(at, loss, d.params, d.n, d.grads);
+    wgi_graph_leave(g, caller);
+    return status == WG_OK ? d : none;
 }

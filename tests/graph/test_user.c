@@ -132,6 +132,16 @@ static void mistakes_point_into_the_users_file(void **state)
 
     g = wg_graph_new();
     x = wg_parameter(g, "x", WG_F32, WG_SHAPE(3), wg_ones());
+    snprintf(here, sizeof here,
+             "wg_grad_all: the loss is [3], must be a scalar, such as its wg_mean (wg_vjp takes "
+             "any shape) (test_user.c:%d)",
+             __LINE__ + 1);
+    assert_null(wg_grad_all(wg_square(x)).params);
+    says(g, WG_ESHAPE, here);
+    wg_graph_free(g);
+
+    g = wg_graph_new();
+    x = wg_parameter(g, "x", WG_F32, WG_SHAPE(3), wg_ones());
     snprintf(here, sizeof here, "wg_grad: wrt[0] is NULL (test_user.c:%d)", __LINE__ + 1);
     wg_grad(wg_sum(x, WG_ALL_AXES, WG_DROP), &(wg_value *){NULL}, 1, &dx);
     says(g, WG_EINVAL, here);
