@@ -58,8 +58,8 @@ static const wg_value *readable(const wg_plan *p, const wg_value *v)
     return v && v->id < r->count && v->node->graph == r->source ? r->of[v->id] : NULL;
 }
 
-/* Why wg_plan_data gives nothing. */
-static void explain_unreadable(wg_plan *p, const wg_value *v)
+/* Why `who`, wg_plan_data or another reader, gives nothing. */
+static void explain_unreadable(wg_plan *p, const char *who, const wg_value *v)
 {
     char name[200], text[400];
     const char *why = "not an output of this plan: mark it with wg_output, or set keep_all";
@@ -74,8 +74,10 @@ static void explain_unreadable(wg_plan *p, const wg_value *v)
     else
         snprintf(text, sizeof text, "%s is %s",
                  v ? wg_value_text(v, name, sizeof name) : "the value",
-                 v ? why : "NULL: wg_graph_message may say why");
-    snprintf(p->message, sizeof p->message, "wg_plan_data: %s", text);
+                 v ? why
+                   : "NULL: wg_graph_find gives NULL for a name that the graph lacks, builders for "
+                     "a graph in error (wg_graph_message)");
+    snprintf(p->message, sizeof p->message, "%s: %s", who, text);
 }
 
 /* What v is called where the graph marks it as an output, or else its own name. */
@@ -90,71 +92,76 @@ static const char *name_of(const wg_plan *p, const wg_value *v, char *text, size
     return wg_value_text(v, text, size);
 }
 
-/* The storage of v, or NULL and a message. */
-static wgi_storage *storage_of(wg_plan *p, const wg_value *v)
+/* The storage of v, or NULL and a message of `who`. */
+static wgi_storage *storage_of(wg_plan *p, const char *who, const wg_value *v)
 {
     const wg_value *own = p ? readable(p, v) : NULL;
     int64_t at = own ? p->layout.storage_of[own->id] : WGI_NONE;
     if (p && at == WGI_NONE)
-        explain_unreadable(p, v);
+        explain_unreadable(p, who, v);
     else if (p)
         p->message[0] = '\0';
     return at == WGI_NONE ? NULL : &p->layout.storage[at];
 }
 
-void *wg_plan_data(wg_plan *p, const wg_value *v)
+static void *data_of(wg_plan *p, const char *who, const wg_value *v)
 {
-    wgi_storage *s = storage_of(p, v);
+    wgi_storage *s = storage_of(p, who, v);
     if (!s)
         return NULL;
     s->given = true;
     return s->memory;
 }
 
-static void *data_of(wg_plan *p, const wg_value *v, wg_dtype dtype)
+void *wg_plan_data(wg_plan *p, const wg_value *v)
+{
+    return data_of(p, "wg_plan_data", v);
+}
+
+static void *data_as(wg_plan *p, const char *who, const wg_value *v, wg_dtype dtype)
 {
     char name[200];
     if (!p || !v || v->dtype == dtype)
-        return wg_plan_data(p, v);
-    snprintf(p->message, sizeof p->message, "%s is %s, read as %s",
-             wg_value_text(v, name, sizeof name), wg_dtype_name(v->dtype), wg_dtype_name(dtype));
+        return data_of(p, who, v);
+    snprintf(p->message, sizeof p->message, "%s: %s is %s, read as %s", who,
+             name_of(p, v, name, sizeof name), wg_dtype_name(v->dtype), wg_dtype_name(dtype));
     return NULL;
 }
 
 float *wg_plan_f32(wg_plan *p, const wg_value *v)
 {
-    return data_of(p, v, WG_F32);
+    return data_as(p, "wg_plan_f32", v, WG_F32);
 }
 
 double *wg_plan_f64(wg_plan *p, const wg_value *v)
 {
-    return data_of(p, v, WG_F64);
+    return data_as(p, "wg_plan_f64", v, WG_F64);
 }
 
 int32_t *wg_plan_i32(wg_plan *p, const wg_value *v)
 {
-    return data_of(p, v, WG_I32);
+    return data_as(p, "wg_plan_i32", v, WG_I32);
 }
 
 int64_t *wg_plan_i64(wg_plan *p, const wg_value *v)
 {
-    return data_of(p, v, WG_I64);
+    return data_as(p, "wg_plan_i64", v, WG_I64);
 }
 
 double wg_plan_scalar(wg_plan *p, const wg_value *v)
 {
     char name[200], shape[160];
-    const wgi_storage *s = storage_of(p, v);
+    const wgi_storage *s = storage_of(p, "wg_plan_scalar", v);
     bool is_scalar = wg_value_count(v) == 1, computed = s && s->kind == WGI_STORAGE_BUFFER;
     if (s && is_scalar && (p->has_run || !computed))
         return wgi_get_element(s->memory, v->dtype, 0);
     if (s && is_scalar)
-        snprintf(p->message, sizeof p->message, "%s was not computed yet: no run has finished",
+        snprintf(p->message, sizeof p->message,
+                 "wg_plan_scalar: %s was not computed yet: no run has finished",
                  name_of(p, v, name, sizeof name));
     else if (s)
-        snprintf(p->message, sizeof p->message, "%s is %s, read as a scalar",
-                 wg_value_text(v, name, sizeof name),
-                 wg_shape_text(&v->shape, shape, sizeof shape));
+        snprintf(p->message, sizeof p->message, "wg_plan_scalar: %s is %s, read as a scalar",
+                 name_of(p, v, name, sizeof name), wg_shape_text(&v->shape, shape, sizeof shape));
     return NAN;
 }
 

@@ -214,7 +214,8 @@ static void what_cannot_be_read_has_a_reason(void **state)
     assert_null(wg_plan_data(p, foreign));
     expect_message(p, "wg_plan_data: foreign is of another graph than the plan");
     assert_null(wg_plan_data(p, NULL));
-    expect_message(p, "wg_plan_data: the value is NULL: wg_graph_message may say why");
+    expect_message(p, "wg_plan_data: the value is NULL: wg_graph_find gives NULL for a name that "
+                      "the graph lacks, builders for a graph in error (wg_graph_message)");
     assert_null(wg_plan_data(NULL, x));
     wg_plan_free(p);
     wg_graph_free(g);
@@ -229,7 +230,8 @@ static void readers_check_dtype_and_size(void **state)
              *best = wg_output(wg_argmax(x, 0, WG_DROP), "best"),
              *ids = wg_output(wg_cast(best, WG_I32), "ids"),
              *sum = wg_output(wg_sum(x, WG_ALL_AXES, WG_DROP), "sum"),
-             *wide = wg_output(wg_cast(sum, WG_F64), "wide");
+             *wide = wg_output(wg_cast(sum, WG_F64), "wide"),
+             *hidden = wg_name(wg_exp(sum), "hidden");
     wg_plan *p = plan_of(g, NULL);
     memcpy(wg_plan_f32(p, x), (float[]){1, 5, 2}, 3 * sizeof(float));
     run(p, 0);
@@ -238,11 +240,25 @@ static void readers_check_dtype_and_size(void **state)
     assert_true(wg_plan_i64(p, best)[0] == 1 && wg_plan_i32(p, ids)[0] == 1 &&
                 wg_plan_f64(p, wide)[0] == 8);
     assert_null(wg_plan_f32(p, best));
-    assert_non_null(strstr(wg_plan_message(p), " is i64, read as f32"));
+    expect_message(p, "wg_plan_f32: best is i64, read as f32");
+    assert_null(wg_plan_f64(p, ids));
+    expect_message(p, "wg_plan_f64: ids is i32, read as f64");
+    assert_null(wg_plan_i64(p, sum));
+    expect_message(p, "wg_plan_i64: sum is f32, read as i64");
     assert_true(isnan(wg_plan_scalar(p, x)));
-    expect_message(p, "x is [3], read as a scalar");
+    expect_message(p, "wg_plan_scalar: x is [3], read as a scalar");
+    assert_true(isnan(wg_plan_scalar(p, hidden)));
+    expect_message(p, "wg_plan_scalar: hidden is not an output of this plan: mark it with "
+                      "wg_output, or set keep_all");
+    assert_null(wg_plan_i64(p, hidden));
+    expect_message(p, "wg_plan_i64: hidden is f32, read as i64");
+    assert_null(wg_plan_f32(p, hidden));
+    expect_message(p, "wg_plan_f32: hidden is not an output of this plan: mark it with "
+                      "wg_output, or set keep_all");
     assert_true(isnan(wg_plan_scalar(p, NULL)) && isnan(wg_plan_scalar(NULL, x)));
     assert_null(wg_plan_f32(p, NULL));
+    check_that(strstr(wg_plan_message(p), "wg_plan_f32: the value is NULL: "), "%s",
+               wg_plan_message(p));
     assert_null(wg_plan_i32(NULL, ids));
     wg_plan_free(p);
     wg_graph_free(g);
@@ -298,7 +314,7 @@ static void results_are_defined_before_the_first_run(void **state)
             assert_true(wg_plan_scalar(p, two) == 2); /* needs no run */
             assert_true(isnan(wg_plan_scalar(p, sum)));
             assert_string_equal(wg_plan_message(p),
-                                "sum was not computed yet: no run has finished");
+                                "wg_plan_scalar: sum was not computed yet: no run has finished");
             memset(wg_plan_f32(p, x), 0, 4000);
             assert_string_equal(wg_plan_message(p), ""); /* it succeeded */
             run(p, 0);
