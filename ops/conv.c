@@ -29,7 +29,11 @@ static const wg_op *primitive(int rank, int which)
 
 /* ---- geometry -------------------------------------------------------------------------------- */
 
-const char *const wgi_conv_axis[] = {"D", "H", "W"};
+const char *wgi_conv_axis(int rank, int k)
+{
+    static const char *const names[WGI_CONV_AXES] = {"D", "H", "W"};
+    return rank == 3 ? "L" : names[k];
+}
 
 wg_sliding wgi_conv_windows(const wg_conv_attrs *a, const wg_shape *x, const wg_shape *w, int k)
 {
@@ -110,7 +114,7 @@ static bool need_geometry(wg_node *n, const wg_conv_attrs *a, const wg_shape *x,
     *y = (wg_shape){x->rank, {x->dim[0], out}};
     for (int k = wgi_conv_first(x->rank); k < WGI_CONV_AXES; k++) {
         wg_sliding s = wgi_conv_windows(a, x, w, k);
-        if (!wg_need_sliding(n, wgi_conv_axis[k], &s))
+        if (!wg_need_sliding(n, wgi_conv_axis(x->rank, k), &s))
             return false;
         y->dim[wgi_conv_dim(x->rank, k)] = s.count;
     }
@@ -144,7 +148,7 @@ static bool need_no_output_padding(wg_node *n)
         if (a->output_padding[k] != 0)
             return wg_fail(n, WG_EINVAL,
                            "an output padding (%lld along %s) is for transposed convolutions only",
-                           (long long)a->output_padding[k], wgi_conv_axis[k]);
+                           (long long)a->output_padding[k], wgi_conv_axis(n->in[0]->shape.rank, k));
     return true;
 }
 

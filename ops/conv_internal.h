@@ -4,9 +4,10 @@
 
 #include "wengert/ops/conv.h"
 
-/* Entries of wg_conv_attrs and the names of their axes. */
+/* Entries of wg_conv_attrs. */
 enum { WGI_D, WGI_H, WGI_W, WGI_CONV_AXES };
-extern const char *const wgi_conv_axis[WGI_CONV_AXES];
+/* What messages call the axis of entry k in tensors of that rank: an only one is L. */
+const char *wgi_conv_axis(int rank, int k);
 
 /* The axis of an x, w or y of that rank which entry k is about; below 2: it has none. */
 static inline int wgi_conv_dim(int rank, int k)

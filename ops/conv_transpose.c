@@ -50,7 +50,7 @@ static bool need_transposed(wg_node *n, const wg_shape *x, const wg_shape *w, wg
     *y = (wg_shape){x->rank, {x->dim[0], a->groups * w->dim[1]}};
     for (int k = wgi_conv_first(x->rank); k < WGI_CONV_AXES; k++) {
         wg_sliding s = wgi_conv_windows(a, x, w, k);
-        if (!need_transposed_size(n, wgi_conv_axis[k], &s, a->output_padding[k],
+        if (!need_transposed_size(n, wgi_conv_axis(x->rank, k), &s, a->output_padding[k],
                                   &y->dim[wgi_conv_dim(x->rank, k)]))
             return false;
     }

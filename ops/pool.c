@@ -51,9 +51,10 @@ static bool need_element(wg_node *n, const char *axis, const wg_sliding *w)
 static bool need_pooled(wg_node *n, const wg_pool_attrs *a, const wg_shape *x, wg_shape *y)
 {
     wg_sliding h, w;
+    const char *last = n->in[0]->shape.rank == 3 ? "L" : "W"; /* the only one of x[N, C, L] */
     wg_pool_windows(a, x, x, &h, &w);
-    if (!wg_need_sliding(n, "H", &h) || !need_element(n, "H", &h) || !wg_need_sliding(n, "W", &w) ||
-        !need_element(n, "W", &w))
+    if (!wg_need_sliding(n, "H", &h) || !need_element(n, "H", &h) ||
+        !wg_need_sliding(n, last, &w) || !need_element(n, last, &w))
         return false;
     *y = WG_SHAPE(x->dim[0], x->dim[1], h.count, w.count);
     return true;

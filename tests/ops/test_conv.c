@@ -288,6 +288,18 @@ static wg_value *convolve_with_a_long_bias(wg_graph *g, const void *arguments)
     return wg_conv1d(x, w, wg_input(g, "b", WG_F32, WG_SHAPE(3)), NULL);
 }
 
+static wg_value *convolve_along_one(wg_graph *g, const void *options)
+{
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 9));
+    return wg_conv1d(x, wg_input(g, "w", WG_F32, WG_SHAPE(4, 3, 10)), NULL, options);
+}
+
+static wg_value *transpose_along_one(wg_graph *g, const void *options)
+{
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 9));
+    return wg_conv_transpose1d(x, wg_input(g, "w", WG_F32, WG_SHAPE(3, 4, 3)), NULL, options);
+}
+
 static wg_value *differentiate_another_size(wg_graph *g, const void *arguments)
 {
     wg_value *dy = wg_input(g, "dy", WG_F32, WG_SHAPE(1, 4, 3, 3));
@@ -322,6 +334,13 @@ static const small_refusal refusals[] = {
     {convolve, &(const convolution){4, true, {.groups = INT64_MAX}},
      "9223372036854775807 groups of 4 channels"},
     {convolve_with_a_long_bias, NULL, "bias is [3], its axis 0 must be 4, not 3"},
+    {convolve_along_one, NULL,
+     "conv1d(x, w): along L a kernel of 10 with dilation 1 spans 10, more than the 9 of size 9"},
+    {convolve_along_one, &(const wg_conv1d_options){.stride = -1}, "the stride along L is -1"},
+    {convolve_along_one, &(const wg_conv1d_options){.output_padding = 1},
+     "an output padding (1 along L) is for transposed convolutions only"},
+    {transpose_along_one, &(const wg_conv1d_options){.padding = 9},
+     "the result would have size -7 along L"},
     {differentiate_another_size,
      &(const wg_conv_attrs){
          .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .groups = 1, .size = {1, 5, 6}},

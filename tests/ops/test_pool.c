@@ -242,7 +242,16 @@ static wg_value *average_of_all(wg_graph *g, const void *shape)
     return wg_global_avg_pool2d(wg_input(g, "x", WG_F32, *(const wg_shape *)shape));
 }
 
+static wg_value *maximum_along_one(wg_graph *g, const void *options)
+{
+    return wg_max_pool1d(wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 6)), options);
+}
+
 static const small_refusal refusals[] = {
+    {maximum_along_one, &(const wg_pool1d_options){.kernel = 7},
+     "max_pool1d(x): along L a kernel of 7 with dilation 1 spans 7, more than the 6 of size 6"},
+    {maximum_along_one, &(const wg_pool1d_options){.kernel = 3, .padding = 2},
+     "the padding along L is 2, more than half of the kernel of 3"},
     {maximum, &(const wg_pool2d_options){.stride = {1, 1}},
      "the kernel along H is 0, must be 1 to 2147483647"},
     {maximum, &(const wg_pool2d_options){.kernel = {2, 7}},
