@@ -113,7 +113,7 @@ static bool is_ambiguous(const wg_node *n, const wg_value *v)
 }
 
 /* "encoder/layer3: matmul(q, k)": a named value shows the last part of its name, or all of it where
- * that of another operand ends likewise. */
+ * that of another operand ends likewise.  A leaf that is being built shows its own: "input(x)". */
 static void node_title(const wg_node *n, char *text, size_t size)
 {
     const char *path = n->scope->path;
@@ -130,6 +130,8 @@ static void node_title(const wg_node *n, char *text, size_t size)
         used += snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "",
                          whole ? shown : wgi_short_at(shown));
     }
+    if (n->graph->leaf && n->op->flags & WG_OP_LEAF && used > 0 && (size_t)used < size)
+        used += snprintf(text + used, size - (size_t)used, "%s", n->graph->leaf);
     if (used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, ")");
 }

@@ -3,6 +3,7 @@
 #include "graph/error.h"
 #include "graph/grow.h"
 #include "graph/internal.h"
+#include "graph/leaf.h"
 #include "graph/names.h"
 #include "graph/passing.h"
 
@@ -165,6 +166,11 @@ const char *wgi_graph_own_line(wg_graph *g, const char *at)
     return own && wgi_names_put(&g->lines, own, own) ? own : wgi_graph_no_memory(g);
 }
 
+static const char *line_of(const wg_node *n)
+{
+    return n->at ? wgi_short_at(n->at) : "an unknown line";
+}
+
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
 static const wg_scope *new_scope(wg_graph *g, const wg_scope *parent, const char *path)
@@ -259,8 +265,38 @@ void wg_scope_pop(wg_graph *g)
         return;
     if (g->origin.scope->parent)
         g->origin.scope = g->origin.scope->parent;
-    else
+    else if (g->n_nodes == 0)
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_pop", "no scope is open");
+    else
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_pop",
+                      "no scope is open: one call more than of wg_scope_push, after %s",
+                      line_of(g->nodes[g->n_nodes - 1]));
+}
+
+static bool is_within(const wg_scope *s, const wg_scope *outer)
+{
+    while (s && s != outer)
+        s = s->parent;
+    return s != NULL;
+}
+
+/* The scope was opened before the nodes of the model that were built last and are all inside. */
+const char *wgi_scope_opened_before(const wg_graph *g, char *text, size_t size)
+{
+    const wg_node *first = NULL;
+    for (size_t i = g->n_nodes; i-- > 0;) {
+        const wg_node *n = g->nodes[i];
+        if (n->phase != WG_FORWARD)
+            continue;
+        if (!is_within(n->scope, g->origin.scope))
+            break;
+        first = n;
+    }
+    *text = '\0';
+    if (first)
+        snprintf(text, size, "; it was opened before the %s built at %s", first->op->name,
+                 line_of(first));
+    return text;
 }
 
 /* The current scope, to be marked: the graph owns it; only users see it const. */
@@ -341,10 +377,8 @@ bool wgi_graph_set_name(wg_graph *g, wg_value *v, const char *full)
 {
     wg_value *other = wgi_names_get(&g->names, full);
     if (other && other != v) {
-        const char *at = other->node->at;
         wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name,
-                      "the name '%s' is taken by a value built at %s", full,
-                      at ? wgi_short_at(at) : "an unknown line");
+                      "the name '%s' is taken by a value built at %s", full, line_of(other->node));
         return false;
     }
     char *own = wgi_arena_text(&g->arena, full);
@@ -408,6 +442,17 @@ wg_value *wg_name_leaf(wg_value *v, const char *name)
     return wgi_graph_set_name(g, v, full) ? v : NULL;
 }
 
+wg_value *wgi_graph_leaf(const char *at, wg_graph *g, const wg_op *op, const void *attrs,
+                         const char *name)
+{
+    if (!g)
+        return NULL;
+    g->leaf = name;
+    wg_value *v = wg_apply0(at, g, op, attrs);
+    g->leaf = NULL;
+    return wg_name_leaf(v, name);
+}
+
 wg_value *wg_graph_find(const wg_graph *g, const char *name)
 {
     return g && name ? wgi_names_get(&g->names, name) : NULL;
@@ -451,12 +496,12 @@ wg_value *wg_output(wg_value *v, const char *name)
         return NULL;
     wg_graph *g = v->node->graph;
     const wg_value *other = name && *name ? wgi_names_get(&g->output_names, name) : NULL;
-    if (other && other != v) {
-        const char *at = other->node->at;
-        return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_output",
-                             "the name '%s' is taken by the output of %s built at %s", name,
-                             other->node->op->name, at ? wgi_short_at(at) : "an unknown line");
-    }
+    if (other && other != v)
+        return wg_graph_fail(g, WG_EINVAL, NULL, "wg_output",
+                             "the name '%s' is taken by the output of %s built at %s: that of %s "
+                             "built at %s needs another",
+                             name, other->node->op->name, line_of(other->node), v->node->op->name,
+                             line_of(v->node));
     return wgi_graph_add_output(v, name);
 }
 

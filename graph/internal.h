@@ -37,6 +37,7 @@ struct wg_graph {
     size_t cap_assignment;
     wg_origin origin;
     const char *caller; /* graph/call.h; NULL: none */
+    const char *leaf;   /* the name of the leaf that is being built; NULL: none */
     uint64_t next_key;
     wg_status status;
     bool passing;  /* graph/passing.h */

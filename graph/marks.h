@@ -24,4 +24,8 @@ typedef struct wgi_marks {
 /* The assignment of a leaf of g; NULL if there is none. */
 const wgi_assignment *wgi_graph_assignment(const wg_graph *g, const wg_value *leaf);
 
+/* Where the current scope of g was opened, as a part of a message: "; it was opened before ...", or
+ * "" where nothing has been built in it since. */
+const char *wgi_scope_opened_before(const wg_graph *g, char *text, size_t size);
+
 #endif

@@ -52,9 +52,11 @@ static bool verify_types(wg_node *n)
 
 wg_status wg_graph_verify(wg_graph *g)
 {
+    char opened[200];
     if (g && g->origin.scope->parent)
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_graph_verify",
-                      "the scope is still open: wg_scope_pop is missing");
+                      "the scope is still open: wg_scope_pop is missing%s",
+                      wgi_scope_opened_before(g, opened, sizeof opened));
     for (size_t i = 0; g && g->status == WG_OK && i < g->n_nodes; i++)
         if (verify_wiring(g->nodes[i], i))
             verify_types(g->nodes[i]);

@@ -1,6 +1,7 @@
 /* Leaves (parameter, input, state, constant) and tensors made from nothing (fill, iota,
  * one_hot). */
 #include "wengert/ops/leaf.h"
+#include "graph/leaf.h"
 #include "wengert/ops/table.h"
 
 /* ---- parameter, state, input: dtype and shape are attributes --------------------------------- */
@@ -65,7 +66,7 @@ const wg_op wg_op_input = {
 wg_value *(wg_input)(const char *at, wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape)
 {
     wg_leaf_attrs a = {.dtype = dtype, .shape = shape};
-    return wg_name_leaf(wg_apply0(at, g, &wg_op_input, &a), name);
+    return wgi_graph_leaf(at, g, &wg_op_input, &a, name);
 }
 
 /* ---- constant -------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* Parameters and states, which live in the plan's store: made anew, or in a marked scope found
  * again (wg_scope_reuse) or replaced by moving averages (wg_scope_average). */
+#include "graph/leaf.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -61,7 +62,7 @@ static wg_value *leaf_of(const char *at, wg_graph *g, const wg_op *op, const cha
     wg_value *old = NULL;
     if (again && name && wg_graph_status(g) == WG_OK)
         old = wg_graph_find(g, joined(full, wg_scope_path(g), name));
-    return old ? found_again(at, old, op, a) : wg_name_leaf(wg_apply0(at, g, op, a), name);
+    return old ? found_again(at, old, op, a) : wgi_graph_leaf(at, g, op, a, name);
 }
 
 /* Number of updates of the averages in a scope: the state "updates" of that scope. */

@@ -30,8 +30,10 @@ static bool computes(const wg_graph *g)
 
 bool wgi_pass_marks(wgi_planner *p)
 {
+    char opened[200];
     if (*wg_scope_path(p->source))
-        return wgi_planner_fail(p, WG_EINVAL, "the scope is still open: wg_scope_pop is missing");
+        return wgi_planner_fail(p, WG_EINVAL, "the scope is still open: wg_scope_pop is missing%s",
+                                wgi_scope_opened_before(p->source, opened, sizeof opened));
     const wg_plan_options *o = &p->options;
     wgi_marks own = wgi_graph_marks(p->source), *m = &p->marks;
     if (o->n_outputs && !o->outputs)

@@ -102,7 +102,7 @@ static void given_values_must_fit(void **state)
     assert_null(wg_parameter(g, "w", WG_F32, WG_SHAPE(3), wg_values_init(table, sizeof table)));
     check_that(
         strstr(wg_graph_message(g),
-               "parameter(): 8 bytes of initial values, the shape needs 12 (test_initial.c:"),
+               "parameter(w): 8 bytes of initial values, the shape needs 12 (test_initial.c:"),
         "%s", wg_graph_message(g));
     wg_graph_free(g);
     g = wg_graph_new();

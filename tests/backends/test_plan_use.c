@@ -289,6 +289,16 @@ static void a_plan_needs_closed_scopes(void **state)
     wg_output(wg_exp(wg_input(g, "x", WG_F32, WG_SHAPE(4))), "y");
     wg_plan *p;
     assert_int_equal(wg_plan_create(&p, g, NULL), WG_EINVAL);
+    check_that(strstr(wg_graph_message(g),
+                      "encoder: wg_plan_create: the scope is still open: wg_scope_pop is missing; "
+                      "it was opened before the input built at test_plan_use.c:") ==
+                   wg_graph_message(g),
+               "%s", wg_graph_message(g));
+    wg_graph_free(g);
+    g = wg_graph_new();
+    wg_output(wg_exp(wg_input(g, "x", WG_F32, WG_SHAPE(4))), "y");
+    wg_scope_push(g, "encoder");
+    assert_int_equal(wg_plan_create(&p, g, NULL), WG_EINVAL);
     assert_string_equal(wg_graph_message(g), "encoder: wg_plan_create: the scope is still open: "
                                              "wg_scope_pop is missing");
     wg_graph_free(g);

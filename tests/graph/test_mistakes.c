@@ -136,6 +136,10 @@ static void outputs_of_one_name(scene *s)
 static void verified_in_a_scope(scene *s)
 {
     wg_scope_push(s->g, "encoder");
+    wg_scope_push(s->g, "layer0");
+    wg_neg(s->x);
+    wg_scope_pop(s->g);
+    wg_exp(s->y);
     assert_int_equal(wg_graph_verify(s->g), WG_EINVAL);
 }
 static wg_value *integers(scene *s)
@@ -202,6 +206,16 @@ static void state_of_a_fraction(scene *s)
 static void random_integers(scene *s)
 {
     assert_null(wg_state(s->g, "s", WG_I64, WG_SCALAR, wg_xavier(1)));
+}
+static void input_of_unknown_size(scene *s)
+{
+    assert_null(wg_input(s->g, "b", WG_F32, WG_SHAPE(-1, 8)));
+}
+static void scope_closed_twice(scene *s)
+{
+    wg_scope_push(s->g, "encoder");
+    wg_scope_pop(s->g);
+    wg_scope_pop(s->g);
 }
 static void reshape_that_does_not_divide(scene *s)
 {
@@ -272,7 +286,8 @@ static const struct {
     {outputs_of_one_name,
      "wg_output: the name 'y' is taken by the output of exp built at test_mistakes.c:"},
     {verified_in_a_scope,
-     "encoder: wg_graph_verify: the scope is still open: wg_scope_pop is missing"},
+     "encoder: wg_graph_verify: the scope is still open: wg_scope_pop is missing; it was opened "
+     "before the neg built at test_mistakes.c:"},
     {half_of_integers,
      "scale: n is i32, which cannot hold 0.5: wg_cast it to a float dtype "
      "(test_mistakes.c:"},
@@ -289,8 +304,13 @@ static const struct {
     {clamp_at_too_much, "clamp(x): max is 1e+300, which f32 cannot hold"},
     {counting_beyond_the_dtype, "iota(): the last number is 199, which i8 cannot hold"},
     {counting_by_halves, "iota(): step is 0.5, which i32 cannot hold"},
-    {state_of_a_fraction, "state(): the initial value is 0.5, which i64 cannot hold"},
-    {random_integers, "state(): initial values of i64 cannot be random (xavier)"},
+    {state_of_a_fraction, "state(s): the initial value is 0.5, which i64 cannot hold"},
+    {random_integers, "state(s): initial values of i64 cannot be random (xavier)"},
+    {input_of_unknown_size,
+     "input(b): the shape [-1,8] has a negative size (test_mistakes.c:"},
+    {scope_closed_twice,
+     "wg_scope_pop: no scope is open: one call more than of wg_scope_push, after "
+     "test_mistakes.c:"},
     {reshape_that_does_not_divide,
      "reshape(a): no size for the -1 of [5,-1] gives the 12 elements of [3,4] "
      "(test_mistakes.c:"},
