@@ -3,6 +3,7 @@
 
 #include "backends/call.h"
 #include "backends/simd/internal.h"
+#include "backends/targets.h"
 #include "graph/element.h"
 #include "wengert/ops/cross_entropy.h"
 
@@ -27,8 +28,7 @@ static bool weigh(wg_call *c, int at, int64_t classes, int normaliser, int64_t *
         weight[i] = counts ? 1 : 0;
         kept += counts;
         if (counts && (target[i] < 0 || target[i] >= classes)) {
-            wg_call_fail(c, "target %lld at position %lld is outside [0, %lld)",
-                         (long long)target[i], (long long)i, (long long)classes);
+            wgi_refuse_target(c, a, i, target[i], classes);
             return false;
         }
     }

@@ -162,22 +162,23 @@ static void an_impossible_target(void **state)
 static void wrong_targets_are_data_errors(void **state)
 {
     (void)state;
-    const double wrong[] = {5, -1};
-    for (int i = 0; i < 2; i++) {
+    const double wrong[] = {5, -1, -1};
+    const wg_cross_entropy_attrs unused = {.ignore = -1};
+    for (int i = 0; i < 3; i++) {
         const double t[] = {0, wrong[i]};
         wg_graph *g = wg_graph_new();
         wg_value *logits = wg_fill(g, WG_F32, WG_SHAPE(2, 5), 0);
         wg_value *targets = wg_input(g, "targets", WG_I32, WG_SHAPE(2));
-        wg_value *v = wg_cross_entropy(logits, targets, NULL, NULL);
+        wg_value *v = wg_cross_entropy(logits, targets, NULL, i == 2 ? &unused : NULL);
         wg_plan *p;
         wg_plan_options options = {.outputs = &v, .n_outputs = 1};
         assert_int_equal(wg_plan_create(&p, g, &options), WG_OK);
         for (int k = 0; k < 2; k++)
             wgi_put_element(wg_plan_data(p, targets), WG_I32, k, t[k]);
         assert_int_equal(wg_plan_run(p, 0), WG_EDATA);
-        char expected[80];
-        snprintf(expected, sizeof expected, "target %d at position 1 is outside [0, 5)",
-                 (int)wrong[i]);
+        char expected[120];
+        snprintf(expected, sizeof expected, "target %d at position 1 is outside [0, 5)%s (",
+                 (int)wrong[i], i == 2 ? "; it equals `ignore`, but use_ignore is false" : "");
         check_that(strstr(wg_plan_message(p), expected), "%s", wg_plan_message(p));
         check_that(strstr(wg_plan_message(p), "cross_entropy"), "%s", wg_plan_message(p));
         wg_plan_free(p);

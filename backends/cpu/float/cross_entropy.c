@@ -3,6 +3,7 @@
  * a fixed number of chunks, so that the sum has the same bits at any number of threads. */
 #include "graph/element.h"
 #include "backends/cpu/kernel.h"
+#include "backends/targets.h"
 #include "wengert/ops/cross_entropy.h"
 
 enum { CHUNKS = 64 };
@@ -42,8 +43,7 @@ static bool open_rows(wg_call *c, int first, rows *r)
             continue;
         kept++;
         if (id < 0 || id >= r->classes) {
-            wg_call_fail(c, "target %lld at position %lld is outside [0, %lld)", (long long)id,
-                         (long long)i, (long long)r->classes);
+            wgi_refuse_target(c, r->attrs, i, id, r->classes);
             return false;
         }
     }
