@@ -239,6 +239,17 @@ void wgi_plans_free(wgi_plans *p)
 
 /* ---- the plan of a batch --------------------------------------------------------------------- */
 
+/* That function of the source has failed with batch i. */
+static wg_status batch_failed(const char *function, wg_status status, int64_t epoch, int64_t i,
+                              wg_error *error)
+{
+    if (error && !*error->text)
+        wgi_error_set(error, status, "`%s` returned \"%s\" without a message", function,
+                      wg_status_text(status));
+    return wgi_error_prefix(error, status, "batch %" PRId64 " of epoch %" PRId64 ": ", i + 1,
+                            epoch + 1);
+}
+
 wg_status wgi_plans_describe(wgi_plans *p, const wg_source *source, int64_t epoch, int64_t i,
                              wg_shape **shapes, wg_batch_size *size, wg_error *error)
 {
@@ -247,13 +258,12 @@ wg_status wgi_plans_describe(wgi_plans *p, const wg_source *source, int64_t epoc
     *size = (wg_batch_size){.weight = 0};
     wg_status status = source->describe(source->context, epoch, i, *shapes, size, error);
     if (status != WG_OK)
-        return wgi_error_prefix(error, status, "batch %" PRId64 " of epoch %" PRId64 ": ", i,
-                                epoch + 1);
+        return batch_failed("describe", status, epoch, i, error);
     if (size->weight < 1)
         return wgi_error_set(error, WG_EINVAL,
                              "batch %" PRId64 " of epoch %" PRId64
                              ": expected a weight of at least 1, got %" PRId64,
-                             i, epoch + 1, size->weight);
+                             i + 1, epoch + 1, size->weight);
     size->examples = size->examples ? size->examples : size->weight;
     return WG_OK;
 }
@@ -310,8 +320,7 @@ wg_status wgi_plans_fill(wgi_plans *p, const wgi_step_batch *b, wgi_step_plan **
         return wgi_error_set(error, WG_ENOMEM, "out of memory");
     status = b->source->fill(b->source->context, b->epoch, b->i, (*out)->inputs, error);
     if (status != WG_OK)
-        return wgi_error_prefix(error, status, "batch %" PRId64 " of epoch %" PRId64 ": ", b->i,
-                                b->epoch + 1);
+        return batch_failed("fill", status, b->epoch, b->i, error);
     put(&(*out)->total, b->total);
     put(&(*out)->share, (double)size->weight / b->total);
     put(&(*out)->rate, b->rate);

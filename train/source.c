@@ -53,8 +53,13 @@ static wg_status describe(void *context, int64_t epoch, int64_t i, wg_shape *sha
 static wg_status put_example(wgi_examples *x, int64_t epoch, int64_t example, wg_error *error)
 {
     const wg_examples *e = &x->e;
+    wg_status status = e->read ? e->read(e->context, epoch, example, x->to, error) : WG_OK;
+    if (status != WG_OK && error && !*error->text)
+        wgi_error_set(error, status,
+                      "`read` of example %" PRId64 " returned \"%s\" without a message", example,
+                      wg_status_text(status));
     if (e->read)
-        return e->read(e->context, epoch, example, x->to, error);
+        return status;
     for (size_t k = 0; k < e->n_fields; k++)
         memcpy(x->to[k], (const char *)e->fields[k].data + (size_t)example * x->bytes[k],
                x->bytes[k]);

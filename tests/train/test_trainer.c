@@ -17,6 +17,13 @@ static wg_status read_example(void *context, int64_t epoch, int64_t i, void *con
     return WG_OK;
 }
 
+/* Fails without saying why. */
+static wg_status read_seven(void *context, int64_t epoch, int64_t i, void *const *to,
+                            wg_error *error)
+{
+    return i == 7 ? WG_EIO : read_example(context, epoch, i, to, error);
+}
+
 static void examples_that_are_read_train_as_those_in_arrays(void **state)
 {
     (void)state;
@@ -35,6 +42,17 @@ static void examples_that_are_read_train_as_those_in_arrays(void **state)
     assert_int_equal(wg_trainer_run(a, NULL), WG_EIO);
     check_that(strstr(wg_trainer_message(a), "of epoch 1: the disk is gone") != NULL, "%s",
                wg_trainer_message(a));
+    wg_trainer_free(a);
+    read = (wg_examples){examples.fields, examples.n_fields, examples.count, .batch = 4};
+    read.read = read_seven;
+    read.order = WG_ORDER_GIVEN;
+    a = trainer_of(&p);
+    assert_int_equal(wg_trainer_run(a, NULL), WG_EIO);
+    char expected[160];
+    snprintf(expected, sizeof expected,
+             "batch 2 of epoch 1: `read` of example 7 returned \"%s\" without a message",
+             wg_status_text(WG_EIO));
+    assert_string_equal(wg_trainer_message(a), expected);
     wg_trainer_free(a);
 }
 
