@@ -106,6 +106,20 @@ static wg_status check_prefix(const loading *l)
                          prefix);
 }
 
+/* The same of the file, where tensors were not found. */
+static wg_status blame_prefix(const loading *l)
+{
+    const char *prefix = l->o.from_prefix;
+    size_t i = 0, n = wg_safetensors_count(l->file);
+    if (!prefix || !*prefix)
+        return WG_EDATA;
+    while (i < n && strncmp(wg_safetensors_at(l->file, i)->name, prefix, strlen(prefix)) != 0)
+        i++;
+    return i < n ? WG_EDATA
+                 : wgi_error_file(l->error, WG_EDATA, l->path, "no name in it begins with '%s'",
+                                  prefix);
+}
+
 static wg_status fill_known(loading *l)
 {
     wg_status status = WG_OK;
@@ -117,6 +131,8 @@ static wg_status fill_known(loading *l)
         wg_status one = choose(l, i);
         status = one != WG_OK ? one : status;
     }
+    if (status == WG_EDATA)
+        status = blame_prefix(l);
     if (status == WG_OK)
         status = check_prefix(l);
     if (status == WG_OK)

@@ -268,7 +268,7 @@ static void a_prefix_that_nothing_has_is_a_slip(void **state)
     }
 }
 
-/* In the file, whose tensors go into an empty store. */
+/* In the file, whose tensors go into an empty store or into one of a plan. */
 static void a_prefix_that_the_file_lacks_is_a_slip(void **state)
 {
     (void)state;
@@ -283,6 +283,19 @@ static void a_prefix_that_the_file_lacks_is_a_slip(void **state)
         if (!allowed)
             assert_string_equal(error.text,
                                 "weights.safetensors: no name in it begins with 'cel/'");
+        wg_store_free(store);
+        recurrent m;
+        store = wg_store_new(1);
+        recurrent_graph(&m, 32, "cell", false);
+        plan_recurrent(&m, store);
+        const wg_weights_options to_cell = {
+            .from_prefix = "cel/", .to_prefix = "cell/", .allow_missing = allowed};
+        status = wg_store_load_weights(store, path, &to_cell, &report, &error);
+        assert_int_equal(status, allowed ? WG_OK : WG_EDATA);
+        if (!allowed)
+            assert_string_equal(error.text,
+                                "weights.safetensors: no name in it begins with 'cel/'");
+        free_recurrent(&m);
         wg_store_free(store);
     }
 }
