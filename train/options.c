@@ -32,17 +32,12 @@ static bool is_beta(double x)
 
 static const char *wrong_option(const wg_trainer_options *o)
 {
-    const wg_optimizer *opt = &o->optimizer;
     const rule rules[] = {
         {!o->model == !o->loss, "expected `model` or `loss`, and not both"},
         {o->accumulate < 0, "accumulate: expected 1 or more"},
         {o->accumulate > 1 << WGI_MOST_LEVELS, "accumulate: expected at most 16777216"},
         {!is_share(o->average), "average: expected a number in [0, 1)"},
-        {!is_beta(opt->beta1) || !is_beta(opt->beta2) || !is_share(opt->momentum),
-         "optimizer: expected beta1, beta2 and momentum in [0, 1)"},
-        {!(opt->eps >= 0) || !(opt->weight_decay >= 0) || !(opt->clip_norm >= 0),
-         "optimizer: expected eps, weight_decay and clip_norm of 0 or more"},
-        {opt->kind < 0 || opt->kind > WG_OPTIMIZER_SGD,
+        {o->optimizer.kind < 0 || o->optimizer.kind > WG_OPTIMIZER_SGD,
          "optimizer: expected a kind of wg_optimizer_kind"},
         {o->n_groups && !o->groups, "groups is NULL"},
         {o->n_backends && !o->backends, "backends is NULL"},
@@ -53,6 +48,29 @@ static const char *wrong_option(const wg_trainer_options *o)
         {o->reduce.wire && o->reduce.wire != WG_BF16, "reduce.wire: expected 0 or WG_BF16"},
     };
     return first_broken(rules, WG_COUNT(rules));
+}
+
+static wg_status check_optimizer(const wg_optimizer *o, wg_error *error)
+{
+    const char *const share = "a number in [0, 1)", *const positive = "0 or more";
+    const struct {
+        const char *name;
+        double is;
+        bool right;
+        const char *must_be;
+    } numbers[] = {
+        {"beta1", o->beta1, is_beta(o->beta1), share},
+        {"beta2", o->beta2, is_beta(o->beta2), share},
+        {"momentum", o->momentum, is_share(o->momentum), share},
+        {"eps", o->eps, o->eps >= 0, positive},
+        {"weight_decay", o->weight_decay, o->weight_decay >= 0, positive},
+        {"clip_norm", o->clip_norm, o->clip_norm >= 0, positive},
+    };
+    for (int i = 0; i < WG_COUNT(numbers); i++)
+        if (!numbers[i].right)
+            return wgi_error_set(error, WG_EINVAL, "optimizer: %s: expected %s, got %g",
+                                 numbers[i].name, numbers[i].must_be, numbers[i].is);
+    return WG_OK;
 }
 
 static const char *wrong_schedule(const wg_trainer_options *o)
@@ -158,6 +176,8 @@ wg_status wgi_options_check(wg_trainer *t)
 {
     const char *wrong = wrong_option(&t->options);
     wg_status status = wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : check_amounts(t);
+    if (status == WG_OK)
+        status = check_optimizer(&t->options.optimizer, &t->error);
     if (status == WG_OK)
         status = check_groups(t);
     if (status == WG_OK)

@@ -74,15 +74,18 @@ static void numbers_out_of_range(void **state)
     const double no_share[] = {-0.1, 1, (double)NAN}, negative[] = {-1, (double)NAN};
     const double no_rate[] = {-1, (double)INFINITY, (double)NAN};
     wg_trainer_options o = usual();
-    const char *factors = "optimizer: expected beta1, beta2 and momentum in [0, 1)";
-    const char *others_of = "optimizer: expected eps, weight_decay and clip_norm of 0 or more";
     refuse_numbers(&o, &o.average, no_share, 3, "average: expected a number in [0, 1)");
-    refuse_numbers(&o, &o.optimizer.beta1, no_share, 3, factors);
-    refuse_numbers(&o, &o.optimizer.beta2, no_share, 3, factors);
-    refuse_numbers(&o, &o.optimizer.momentum, no_share, 3, factors);
-    refuse_numbers(&o, &o.optimizer.eps, negative, 2, others_of);
-    refuse_numbers(&o, &o.optimizer.weight_decay, negative, 2, others_of);
-    refuse_numbers(&o, &o.optimizer.clip_norm, negative, 2, others_of);
+    refuse_numbers(&o, &o.optimizer.beta1, no_share, 3,
+                   "optimizer: beta1: expected a number in [0, 1), got ");
+    refuse_numbers(&o, &o.optimizer.beta2, no_share, 3,
+                   "optimizer: beta2: expected a number in [0, 1), got ");
+    refuse_numbers(&o, &o.optimizer.momentum, no_share, 3,
+                   "optimizer: momentum: expected a number in [0, 1), got ");
+    refuse_numbers(&o, &o.optimizer.eps, negative, 2, "optimizer: eps: expected 0 or more, got ");
+    refuse_numbers(&o, &o.optimizer.weight_decay, negative, 2,
+                   "optimizer: weight_decay: expected 0 or more, got ");
+    refuse_numbers(&o, &o.optimizer.clip_norm, negative, 2,
+                   "optimizer: clip_norm: expected 0 or more, got ");
     refuse_numbers(&o, &o.schedule.rate, no_rate, 3, "schedule: expected rates of 0 or more");
     wg_parameter_group group = {.names = "y*", .rate = 1};
     const char *groups = "group 0: expected names, and a rate and a decay of 0 or more, got ";
