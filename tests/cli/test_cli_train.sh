@@ -114,7 +114,7 @@ if script -qc true tty </dev/null >out 2>err; then # not where there are no pseu
     tr -d '\n' <tty | tr '\r' '\n' | sed "s/$(printf '\033')\[K/|/" >drawn
     says drawn " %  ETA "; says tty "saved"
     holds "a bar wider than the terminal" -z "$(grep ETA drawn | grep -v '^[^|]\{1,29\}|$')"
-    says drawn "|epoch 1 (4 of" # the bar is taken away, then the line is written
+    says drawn "|epoch 1 (batch 4 of" # the bar is taken away, then the line is written
     TERM=dumb script -qc "'$wengert' train --config small.yml --model dumb --after 2u" tty </dev/null >out 2>err
     holds "no bar without a cursor" -z "$(grep ETA tty)"
 fi

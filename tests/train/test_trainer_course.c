@@ -179,7 +179,7 @@ static void a_run_that_does_not_improve_ends(void **state)
                    strstr(h.valid, "; accuracy stalled 3 times (best ") &&
                    strstr(h.valid, " at update 2)") && !strstr(h.valid, "loss stalled"),
                "%s", h.valid);
-    check_that(strstr(h.display, "epoch 2 (1 of 7), update 8: loss ") &&
+    check_that(strstr(h.display, "epoch 2 (batch 1 of 7), update 8: loss ") &&
                    strstr(h.display, " examples/s, gradient norm "),
                "%s", h.display);
     wg_trainer_free(t);
