@@ -294,8 +294,7 @@ const char *wgi_scope_opened_before(const wg_graph *g, char *text, size_t size)
     }
     *text = '\0';
     if (first)
-        snprintf(text, size, "; it was opened before the %s built at %s", first->op->name,
-                 line_of(first));
+        snprintf(text, size, "; it was opened before %s", line_of(first));
     return text;
 }
 

@@ -287,7 +287,7 @@ static const struct {
      "wg_output: the name 'y' is taken by the output of exp built at test_mistakes.c:"},
     {verified_in_a_scope,
      "encoder: wg_graph_verify: the scope is still open: wg_scope_pop is missing; it was opened "
-     "before the neg built at test_mistakes.c:"},
+     "before test_mistakes.c:"},
     {half_of_integers,
      "scale: n is i32, which cannot hold 0.5: wg_cast it to a float dtype "
      "(test_mistakes.c:"},
