@@ -52,7 +52,8 @@ static wg_status check_leaf(wgi_trial *t, const wg_value *from, const wg_value *
     wg_value_text(from, name, sizeof name);
     bool initial = from->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE);
     if (wg_dtype_is_int(leaf->dtype) && !has_data && !ranged && !initial)
-        return wgi_trial_error(t, WG_EINVAL, "%s holds integers: give its data or a range in .leaves", name);
+        return wgi_trial_error(t, WG_EINVAL,
+                               "%s holds integers: give its data or a range in .leaves", name);
     return WG_OK;
 }
 

@@ -204,13 +204,13 @@ wg_status wgi_verdict(wgi_trial *t)
 
 wg_status wgi_gradcheck_options_check(const wg_gradcheck_options *o, wg_gradcheck_report *r)
 {
-    const char *wrong = !o || !o->evaluator ? "the options lack an evaluator, such as wg_plan_evaluator()"
-                        : o->order < 0      ? "order: expected 0 or more"
-                        : o->n_leaves && !o->leaves
-                            ? "the array leaves is NULL, but n_leaves is not 0"
-                        : o->n_y && !o->y     ? "the array y is NULL, but n_y is not 0"
-                        : o->n_wrt && !o->wrt ? "the array wrt is NULL, but n_wrt is not 0"
-                                              : NULL;
+    const char *wrong =
+        !o || !o->evaluator         ? "the options lack an evaluator, such as wg_plan_evaluator()"
+        : o->order < 0              ? "order: expected 0 or more"
+        : o->n_leaves && !o->leaves ? "the array leaves is NULL, but n_leaves is not 0"
+        : o->n_y && !o->y           ? "the array y is NULL, but n_y is not 0"
+        : o->n_wrt && !o->wrt       ? "the array wrt is NULL, but n_wrt is not 0"
+                                    : NULL;
     if (wrong)
         snprintf(r->message, sizeof r->message, "%s", wrong);
     return wrong ? WG_EINVAL : WG_OK;
