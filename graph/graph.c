@@ -3,7 +3,6 @@
 #include "graph/error.h"
 #include "graph/grow.h"
 #include "graph/internal.h"
-#include "graph/leaf.h"
 #include "graph/names.h"
 #include "graph/passing.h"
 
@@ -439,17 +438,6 @@ wg_value *wg_name_leaf(wg_value *v, const char *name)
                              "the name must have 1 to %d bytes", WGI_LEAF_NAME_BYTES);
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
     return wgi_graph_set_name(g, v, full) ? v : NULL;
-}
-
-wg_value *wgi_graph_leaf(const char *at, wg_graph *g, const wg_op *op, const void *attrs,
-                         const char *name)
-{
-    if (!g)
-        return NULL;
-    g->leaf = name;
-    wg_value *v = wg_apply0(at, g, op, attrs);
-    g->leaf = NULL;
-    return wg_name_leaf(v, name);
 }
 
 wg_value *wg_graph_find(const wg_graph *g, const char *name)

@@ -1,5 +1,6 @@
 /* Nodes: one application of an op, checked as it is built. */
 #include "graph/internal.h"
+#include "graph/leaf.h"
 
 #include <string.h>
 
@@ -286,6 +287,17 @@ wg_value *wg_apply3(const char *at, const wg_op *op, const void *attrs, wg_value
                     wg_value *c)
 {
     return first(wg_apply(at, NULL, op, attrs, (wg_value *[]){a, b, c}, 3));
+}
+
+wg_value *wgi_graph_leaf(const char *at, wg_graph *g, const wg_op *op, const void *attrs,
+                         const char *name)
+{
+    if (!g)
+        return NULL;
+    g->leaf = name;
+    wg_value *v = wg_apply0(at, g, op, attrs);
+    g->leaf = NULL;
+    return wg_name_leaf(v, name);
 }
 
 /* Whether a and b would be expanded alike. */
