@@ -299,8 +299,25 @@ int source_add_gradient(const source *s, wg_graph *g, wg_value *loss)
     return exit_code(status);
 }
 
+/* A parameter that the graph updates by itself; NULL if there is none. */
+static const wg_value *updated_parameter(const wg_graph *g)
+{
+    for (size_t i = 0; i < wg_graph_assign_count(g); i++) {
+        wg_value *leaf, *next;
+        wg_graph_assign_at(g, i, &leaf, &next);
+        if (leaf->node->op->flags & WG_OP_PARAMETER)
+            return leaf;
+    }
+    return NULL;
+}
+
 int source_add_update(const source *s, wg_graph *g, wg_value *loss, wg_value *rate)
 {
+    const wg_value *updated = updated_parameter(g);
+    if (updated) {
+        complain("%s: the graph already updates %s: leave --step out", s->name, updated->name);
+        return EXIT_USAGE;
+    }
     size_t n = wg_graph_parameters(g, NULL, 0);
     wg_value **w = calloc(2 * n + 1, sizeof *w);
     if (!loss || !w) {

@@ -160,6 +160,8 @@ done
 printf "wengert-graph 1\n%%x = input : i64[3] 'x'\noutput 'y' = %%x\n" >ids.wg
 code 2 graph ids.wg --grad;    says err "ids.wg: no scalar output to differentiate"
 code 2 bench ids.wg --step;    says err "ids.wg: no scalar output to differentiate"
+code 0 graph mlp --step --print; cp out step.wg
+code 2 graph step.wg --step;   says err "step.wg: the graph already updates hidden1/weight: leave --step out"
 code 2 diff;                   says err "no model given"
 code 2 diff mlp;               says err "one model: use --backends A,B"
 code 2 diff mlp lstm encoder;  says err "expected one or two models, got 'encoder' as well"
