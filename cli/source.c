@@ -202,7 +202,8 @@ static wg_graph *read_file(const source *s, wg_value **loss, int *code)
 {
     wg_graph *g;
     wg_error error;
-    wg_parse_options o = {.ops = s->loaded.model ? s->loaded.model->ops : NULL};
+    const wg_op *const *ops = s->loaded.model ? s->loaded.model->ops : NULL;
+    wg_parse_options o = {.ops = ops && ops[0] ? ops : NULL};
     while (o.ops && o.ops[o.n_ops])
         o.n_ops++;
     if (wg_graph_read(&g, s->name, &o, &error) != WG_OK)

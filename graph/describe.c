@@ -91,6 +91,11 @@ const char *wgi_short_at(const char *at)
     return slash ? slash + 1 : at;
 }
 
+const char *wgi_line_of(const char *at)
+{
+    return at ? wgi_short_at(at) : "an unknown line";
+}
+
 const char *wg_value_text(const wg_value *v, char *text, size_t size)
 {
     if (v->name)

@@ -165,11 +165,6 @@ const char *wgi_graph_own_line(wg_graph *g, const char *at)
     return own && wgi_names_put(&g->lines, own, own) ? own : wgi_graph_no_memory(g);
 }
 
-static const char *line_of(const wg_node *n)
-{
-    return n->at ? wgi_short_at(n->at) : "an unknown line";
-}
-
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
 static const wg_scope *new_scope(wg_graph *g, const wg_scope *parent, const char *path)
@@ -269,32 +264,7 @@ void wg_scope_pop(wg_graph *g)
     else
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_pop",
                       "no scope is open: one call more than of wg_scope_push, after %s",
-                      line_of(g->nodes[g->n_nodes - 1]));
-}
-
-static bool is_within(const wg_scope *s, const wg_scope *outer)
-{
-    while (s && s != outer)
-        s = s->parent;
-    return s != NULL;
-}
-
-/* The scope was opened before the nodes of the model that were built last and are all inside. */
-const char *wgi_scope_opened_before(const wg_graph *g, char *text, size_t size)
-{
-    const wg_node *first = NULL;
-    for (size_t i = g->n_nodes; i-- > 0;) {
-        const wg_node *n = g->nodes[i];
-        if (n->phase != WG_FORWARD)
-            continue;
-        if (!is_within(n->scope, g->origin.scope))
-            break;
-        first = n;
-    }
-    *text = '\0';
-    if (first)
-        snprintf(text, size, "; it was opened before %s", line_of(first));
-    return text;
+                      wgi_line_of(g->nodes[g->n_nodes - 1]->at));
 }
 
 /* The current scope, to be marked: the graph owns it; only users see it const. */
@@ -376,7 +346,8 @@ bool wgi_graph_set_name(wg_graph *g, wg_value *v, const char *full)
     wg_value *other = wgi_names_get(&g->names, full);
     if (other && other != v) {
         wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name,
-                      "the name '%s' is taken by a value built at %s", full, line_of(other->node));
+                      "the name '%s' is taken by a value built at %s", full,
+                      wgi_line_of(other->node->at));
         return false;
     }
     char *own = wgi_arena_text(&g->arena, full);
@@ -487,8 +458,8 @@ wg_value *wg_output(wg_value *v, const char *name)
         return wg_graph_fail(g, WG_EINVAL, NULL, "wg_output",
                              "the name '%s' is taken by the output of %s built at %s: that of %s "
                              "built at %s needs another",
-                             name, other->node->op->name, line_of(other->node), v->node->op->name,
-                             line_of(v->node));
+                             name, other->node->op->name, wgi_line_of(other->node->at),
+                             v->node->op->name, wgi_line_of(v->node->at));
     return wgi_graph_add_output(v, name);
 }
 
@@ -522,7 +493,7 @@ static bool check_assigned(wg_graph *g, const char *at, const wg_value *leaf)
                       leaf->node->op->name);
     else if (before)
         wg_graph_fail(g, WG_EINVAL, at, "wg_assign", "%s is assigned already at %s", name,
-                      before->at ? wgi_short_at(before->at) : "an unknown line");
+                      wgi_line_of(before->at));
     return g->status == WG_OK;
 }
 

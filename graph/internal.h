@@ -68,6 +68,8 @@ wg_value *wgi_graph_add_output(wg_value *v, const char *name);
 
 /* the file name without its folders: "model.c:41" */
 const char *wgi_short_at(const char *at);
+/* The same in a sentence; "an unknown line" for NULL. */
+const char *wgi_line_of(const char *at);
 
 /* Field f of an attribute struct, whose type is known: *WGI_FIELD(bool, n->attrs, f). */
 #define WGI_FIELD(type, attrs, f)                                                                  \

@@ -50,6 +50,31 @@ static bool verify_types(wg_node *n)
     return ok;
 }
 
+static bool is_within(const wg_scope *s, const wg_scope *outer)
+{
+    while (s && s != outer)
+        s = s->parent;
+    return s != NULL;
+}
+
+/* The scope was opened before the nodes of the model that were built last and are all inside. */
+const char *wgi_scope_opened_before(const wg_graph *g, char *text, size_t size)
+{
+    const wg_node *first = NULL;
+    for (size_t i = g->n_nodes; i-- > 0;) {
+        const wg_node *n = g->nodes[i];
+        if (n->phase != WG_FORWARD)
+            continue;
+        if (!is_within(n->scope, g->origin.scope))
+            break;
+        first = n;
+    }
+    *text = '\0';
+    if (first)
+        snprintf(text, size, "; it was opened before %s", wgi_line_of(first->at));
+    return text;
+}
+
 wg_status wg_graph_verify(wg_graph *g)
 {
     char opened[200];

@@ -124,7 +124,7 @@ static bool check_part(const char *at, wg_graph *g, const char *name, wg_value *
     for (size_t i = 0; part && i < n; i++) {
         const int64_t all = rows_in(params[i]);
         const wg_rows r = part->rows[i];
-        if (params[i] && (r.first < 0 || r.count < 0 || r.first > all - r.count))
+        if (r.first < 0 || r.count < 0 || r.first > all - r.count)
             return wg_graph_fail(g, WG_EINVAL, at, name,
                                  "rows[%zu] are %lld from row %lld on: the parameter has %lld", i,
                                  (long long)r.count, (long long)r.first, (long long)all);
@@ -315,7 +315,7 @@ static bool check_gradients(const char *at, wg_graph *g, const char *name, wg_va
 {
     char a[160], b[160];
     for (size_t i = 0; i < n; i++)
-        if (params[i] && grads[i] && !wg_shape_equal(&params[i]->shape, &grads[i]->shape))
+        if (grads[i] && !wg_shape_equal(&params[i]->shape, &grads[i]->shape))
             return wg_graph_fail(g, WG_ESHAPE, at, name,
                                  "gradient %zu is %s, its parameter '%s' is %s", i,
                                  wg_shape_text(&grads[i]->shape, a, sizeof a), params[i]->name,

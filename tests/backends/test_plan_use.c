@@ -61,11 +61,14 @@ static void the_reference_excludes_a_list(void **state)
 static void lists_of_a_number_are_no_null(void **state)
 {
     (void)state;
+    static const wg_backend *const none[] = {NULL};
     static const struct {
         wg_plan_options o;
         const char *message;
     } cases[] = {
         {{.n_backends = 1}, "wg_plan_create: n_backends is 1, but backends is NULL"},
+        {{.backends = none, .n_backends = 1},
+         "wg_plan_create: backend 0 is NULL, as wg_backend_find returns for an unknown name"},
         {{.n_outputs = 5}, "wg_plan_create: n_outputs is 5, but outputs is NULL"},
     };
     for (int i = 0; i < WG_COUNT(cases); i++) {

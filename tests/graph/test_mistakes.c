@@ -211,6 +211,11 @@ static void input_of_unknown_size(scene *s)
 {
     assert_null(wg_input(s->g, "b", WG_F32, WG_SHAPE(-1, 8)));
 }
+static void scan_of_other_steps(scene *s)
+{
+    wg_value *a = wg_input(s->g, "a", WG_F32, WG_SHAPE(2, 2, 4));
+    assert_null(wg_linear_scan(a, wg_input(s->g, "b", WG_F32, WG_SHAPE(2, 3, 4)), NULL, NULL));
+}
 static void scope_closed_twice(scene *s)
 {
     wg_scope_push(s->g, "encoder");
@@ -308,6 +313,7 @@ static const struct {
     {random_integers, "state(s): initial values of i64 cannot be random (xavier)"},
     {input_of_unknown_size,
      "input(b): the shape [-1,8] has a negative size (test_mistakes.c:"},
+    {scan_of_other_steps, "linear_scan(a, b): a is [2,2,4] but x is [2,3,4]"},
     {scope_closed_twice,
      "wg_scope_pop: no scope is open: one call more than of wg_scope_push, after "
      "test_mistakes.c:"},

@@ -32,7 +32,7 @@ typedef struct wg_parse_options {
     /** Ops of the program, which are looked up by name before the built-in ones.  They must outlive
      *  the graph. */
     const wg_op *const *ops;
-    size_t n_ops; /**< length of `ops` */
+    size_t n_ops; /**< length of `ops`, at least 1 if that is not NULL */
 } wg_parse_options;
 
 /** Makes a graph of `length` bytes of text, which need no NUL at the end.  `options` may be NULL.
