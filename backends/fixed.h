@@ -6,8 +6,9 @@
 
 #include <stdbool.h>
 
-/* Rows of a product for which a fixed matrix is packed, at most: backends/simd/product.c.  `onednn`
- * yields these, so that one row gets the bits that it gets among others. */
+/* Rows of a product for which a fixed matrix of any size is packed, and terms of one that is packed
+ * for more rows, at most: backends/simd/product.c.  `onednn` yields the former, so that one row
+ * gets the bits that it gets among others. */
 enum { WGI_FEW_ROWS = 7, WGI_FEW_TERMS = 256 };
 
 /* A parameter, seen in any shape. */

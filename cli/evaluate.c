@@ -71,6 +71,7 @@ static wg_status translate(const request *r, texts *t)
 {
     wg_search_options search = r->model.settings.search;
     search.n_best = 1;
+    search.without_scores = true;
     wg_status status =
         wg_translator_run(r->model.translator, t->source, t->n, &search, &t->translation);
     for (size_t i = 0; status == WG_OK && i < t->n; i++)

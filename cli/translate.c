@@ -59,13 +59,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+static bool is_n_best(const request *r)
+{
+    return r->search.n_best > 1 || settings_args_value(&r->model.args, "n-best");
+}
+
 /* " ||| " and the requested fields; then the end of the line. */
 static void print_translation(const request *r, size_t line, const wg_translation *t)
 {
     const wg_vocabulary *v = wg_translator_vocabulary(r->model.translator, 1);
     const wg_hypothesis *h = &t->hypothesis;
-    bool n_best = r->search.n_best > 1 || settings_args_value(&r->model.args, "n-best");
-    if (n_best)
+    if (is_n_best(r))
         printf("%zu ||| ", line);
     fputs(t->text, stdout);
     if (r->word_scores) {
@@ -73,7 +77,7 @@ static void print_translation(const request *r, size_t line, const wg_translatio
         for (size_t i = 0; i < h->n; i++)
             printf(" %s %.4f", wg_vocabulary_piece(v, h->ids[i]), h->token_scores[i]);
     }
-    if (n_best || r->scores || r->word_scores)
+    if (is_n_best(r) || r->scores || r->word_scores)
         printf(" ||| %.6f", h->score);
     fputc('\n', stdout);
 }
@@ -136,6 +140,7 @@ static int take_search_options(request *r)
     r->search.each_head = r->each_head;
     if (r->search.n_best == 0)
         r->search.n_best = r->search.beam;
+    r->search.without_scores = !r->scores && !r->word_scores && !is_n_best(r);
     if (model_check_search(&r->model) != EXIT_OK)
         return EXIT_USAGE;
     if (!r->plot && (r->plot_of || r->each_head)) {

@@ -210,9 +210,18 @@ static void sort(wg_hypothesis *h, size_t n)
         }
 }
 
+static void drop_scores(wg_hypothesis *h)
+{
+    free(h->token_scores);
+    h->token_scores = NULL;
+    h->log_probability = h->score = NAN;
+}
+
 void wgi_beam_finish(wgi_beam *x, const wgi_beam_rules *rules, wg_hypothesis *results)
 {
     sort(x->done, x->n_done);
+    for (size_t i = 0; rules->no_scores && i < x->n_done; i++)
+        drop_scores(&x->done[i]);
     for (size_t i = 0; i < x->n_done; i++)
         if (i < rules->n_best)
             results[i] = x->done[i];

@@ -19,6 +19,8 @@ typedef struct wgi_beam_rules {
     int penalty;                     /* wg_length_penalty                   */
     double alpha;
     size_t *cursors; /* [beam] scratch: candidates of each row read so far  */
+    /* Of a greedy search, without scores: candidates may have logits in place of log p. */
+    bool no_scores, logits;
 } wgi_beam_rules;
 
 typedef struct wgi_beam {
@@ -52,7 +54,8 @@ void wgi_beam_begin(wgi_beam *x);
  * WG_ENOMEM. */
 wg_status wgi_beam_advance(wgi_beam *x, const wgi_beam_rules *rules, const wgi_candidates *c,
                            wgi_slots *slots);
-/* Moves the n_best of the finished hypotheses to results, the best first; frees the others. */
+/* Moves the n_best of the finished hypotheses to results, the best first; frees the others, and
+ * scores that are not wanted. */
 void wgi_beam_finish(wgi_beam *x, const wgi_beam_rules *rules, wg_hypothesis *results);
 
 #endif

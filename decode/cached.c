@@ -25,7 +25,8 @@ enum {
     ENCODED = 1024, /* tokens of one encoding, unless one sentence is longer    */
     MAX_WASTE = 4,  /* maximum rows of an existing plan per row of the batch */
     ROWS = 0,       /* of a plan's key                                          */
-    K               /* candidates of a step; 0: an encoding                     */
+    K,              /* candidates of a step; 0: an encoding                     */
+    LOGITS          /* whether they are logits                                  */
 };
 
 /* Inputs for tokens; source_slots and source_lengths only in a step. */
@@ -84,9 +85,10 @@ static void build_encode(const wgi_cached *c, wg_graph *g, token_inputs *in, int
     wgi_stepwise_keep_memory(&m, memory, in->to, c->source.count);
 }
 
-static void build_step(const wgi_cached *c, wg_graph *g, token_inputs *in, int64_t rows, int64_t k,
+static void build_step(const wgi_cached *c, wg_graph *g, token_inputs *in, const wgi_plan_key *key,
                        wg_value **values, wg_value **tokens)
 {
+    const int64_t rows = key->n[ROWS];
     *in = inputs_of(g, rows, c->limits.target, c->limits.source);
     wg_transformer m = wg_transformer_begin(g, c->context->model->config, WG_MODE_INFERENCE);
     const wgi_decode_step step = {
@@ -97,19 +99,20 @@ static void build_step(const wgi_cached *c, wg_graph *g, token_inputs *in, int64
         .slots = c->target.count,
         .memory_slots = c->source.count,
     };
-    wgi_candidates_build(&m, wgi_stepwise_decode(&m, &step, c->limits.target), k, values, tokens);
+    wgi_candidates_build(&m, wgi_stepwise_decode(&m, &step, c->limits.target), key->n[K],
+                         key->n[LOGITS], values, tokens);
 }
 
 static wg_status make(void *decoder, const wgi_plan_key *key, wg_plan **plan, void *io,
                       wg_error *error)
 {
     wgi_cached *c = decoder;
-    const int64_t rows = key->n[ROWS], k = key->n[K];
+    const int64_t rows = key->n[ROWS];
     wg_graph *g = wg_graph_new();
     wg_value *values = NULL, *tokens = NULL;
     token_inputs in;
-    if (k)
-        build_step(c, g, &in, rows, k, &values, &tokens);
+    if (key->n[K])
+        build_step(c, g, &in, key, &values, &tokens);
     else
         build_encode(c, g, &in, rows);
     wg_value **const all[] = {&in.ids,          &in.positions,      &in.slots, &in.lengths, &in.to,
@@ -136,7 +139,7 @@ static wg_status make(void *decoder, const wgi_plan_key *key, wg_plan **plan, vo
 /* The smallest existing plan for n rows, unless it is much too large; otherwise a new one.  Sizes
  * are powers of two, for an encoding WGI_LEAST_ROWS at least.  The last rows of many are not worth
  * plans of their own. */
-static wg_status plan_for(wgi_cached *c, int64_t n, int64_t k, const token_io **out)
+static wg_status plan_for(wgi_cached *c, int64_t n, int64_t k, bool logits, const token_io **out)
 {
     const int64_t least = k ? c->context->least_rows : WGI_LEAST_ROWS,
                   fitting = wgi_round_up_doubling(n, least),
@@ -144,10 +147,10 @@ static wg_status plan_for(wgi_cached *c, int64_t n, int64_t k, const token_io **
                   most = wgi_larger(last, MAX_WASTE * n);
     void *io = NULL;
     for (int64_t rows = fitting; !io && (rows == fitting || rows <= most); rows *= 2)
-        io = wgi_plan_cache_find(&c->plans, &(wgi_plan_key){{rows, k}});
+        io = wgi_plan_cache_find(&c->plans, &(wgi_plan_key){{rows, k, logits}});
     wg_status status = WG_OK;
     if (!io)
-        status = wgi_plan_cache_get(&c->plans, c, &(wgi_plan_key){{fitting, k}}, &io,
+        status = wgi_plan_cache_get(&c->plans, c, &(wgi_plan_key){{fitting, k, logits}}, &io,
                                     &c->context->error);
     *out = io;
     return status;
@@ -266,7 +269,7 @@ wg_status wgi_cached_encode(wgi_cached *c, wgi_beam *const *sentences, size_t n)
     int64_t total = 0, row = 0;
     for (size_t i = 0; i < n; i++)
         total += (int64_t)sentences[i]->length;
-    wg_status status = plan_for(c, total, 0, &p);
+    wg_status status = plan_for(c, total, 0, false, &p);
     if (status != WG_OK)
         return status;
     for (size_t i = 0; i < n; i++) {
@@ -299,11 +302,11 @@ static void set_row(const token_io *p, const wgi_cached *c, const wgi_beam_row *
            x->length * sizeof *x->source_slots);
 }
 
-wg_status wgi_cached_step(wgi_cached *c, const wgi_beam_row *rows, size_t n, int64_t k,
+wg_status wgi_cached_step(wgi_cached *c, const wgi_beam_row *rows, size_t n, int64_t k, bool logits,
                           wgi_candidates *out)
 {
     const token_io *p;
-    wg_status status = plan_for(c, (int64_t)n, k, &p);
+    wg_status status = plan_for(c, (int64_t)n, k, logits, &p);
     if (status != WG_OK)
         return status;
     for (size_t i = 0; i < n; i++) {

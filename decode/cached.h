@@ -21,8 +21,8 @@ void wgi_cached_free(wgi_cached *c);
 wg_status wgi_cached_prepare(wgi_cached *c, const wgi_decode_limits *limits);
 size_t wgi_cached_max_tokens(const wgi_cached *c); /* of one encoding */
 wg_status wgi_cached_encode(wgi_cached *c, wgi_beam *const *sentences, size_t n);
-/* The k most probable next tokens of rows [n]; valid until the next step. */
-wg_status wgi_cached_step(wgi_cached *c, const wgi_beam_row *rows, size_t n, int64_t k,
+/* The k most probable next tokens of rows [n], with log p or logits; valid until the next step. */
+wg_status wgi_cached_step(wgi_cached *c, const wgi_beam_row *rows, size_t n, int64_t k, bool logits,
                           wgi_candidates *out);
 /* Frees the slots of a sentence that is done. */
 void wgi_cached_release(wgi_cached *c, wgi_beam *x);

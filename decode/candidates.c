@@ -6,10 +6,11 @@
 
 #include <stdlib.h>
 
-void wgi_candidates_build(wg_transformer *m, wg_value *states, int64_t k, wg_value **values,
-                          wg_value **tokens)
+void wgi_candidates_build(wg_transformer *m, wg_value *states, int64_t k, bool logits,
+                          wg_value **values, wg_value **tokens)
 {
-    *values = wg_topk(wg_log_softmax(wg_transformer_logits(m, states), -1), k, -1);
+    wg_value *all = wg_transformer_logits(m, states);
+    *values = wg_topk(logits ? all : wg_log_softmax(all, -1), k, -1);
     *tokens = wg_result_of(*values, 1);
     wg_output(*values, "values");
     wg_output(*tokens, "tokens");

@@ -5,9 +5,10 @@
 #include "decode/beam.h"
 #include "decode/context.h"
 
-/* Of states [R, ..., d]: outputs "values", log p, and "tokens" [R, ..., k], descending. */
-void wgi_candidates_build(wg_transformer *m, wg_value *states, int64_t k, wg_value **values,
-                          wg_value **tokens);
+/* Of states [R, ..., d]: outputs "values", log p or logits, and "tokens", [R, ..., k] each,
+ * descending. */
+void wgi_candidates_build(wg_transformer *m, wg_value *states, int64_t k, bool logits,
+                          wg_value **values, wg_value **tokens);
 
 /* Scores as doubles, of which there are `capacity`. */
 typedef struct wgi_scores {

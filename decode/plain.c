@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_PLANS = 8, ROWS = 0, SOURCE, TARGET, K }; /* of a plan's key */
+enum { MAX_PLANS = 8, ROWS = 0, SOURCE, TARGET, K }; /* of a plan's key; -K: of logits */
 
 typedef struct plain_io {
     wg_plan *plan;
@@ -37,7 +37,8 @@ static wg_status make(void *decoder, const wgi_plan_key *key, wg_plan **plan, vo
     wg_value *values, *tokens;
     if (states)
         states = wg_reshape(states, WG_SHAPE(size[ROWS] * size[TARGET], m.config.d_model));
-    wgi_candidates_build(&m, wg_take(states, last, 0), size[K], &values, &tokens);
+    wgi_candidates_build(&m, wg_take(states, last, 0), size[K] < 0 ? -size[K] : size[K],
+                         size[K] < 0, &values, &tokens);
     wg_value **const all[] = {&in.source, &in.source_lengths, &in.target_in, &last, &values,
                               &tokens};
     wg_status status = wgi_context_plan(c, plan, &g, c->model->store, all, WG_COUNT(all), error);
@@ -100,11 +101,11 @@ static void set_row(const plain_io *io, const int64_t *size, const wgi_beam_row 
     io->last[i] = (int32_t)(i * size[TARGET] + (int64_t)h->n);
 }
 
-wg_status wgi_plain_step(wgi_plain *p, const wgi_beam_row *rows, size_t n, int64_t k,
+wg_status wgi_plain_step(wgi_plain *p, const wgi_beam_row *rows, size_t n, int64_t k, bool logits,
                          wgi_candidates *out)
 {
     wgi_decode_context *c = p->context;
-    const wgi_plan_key key = key_of(c->model->config, rows, n, k);
+    const wgi_plan_key key = key_of(c->model->config, rows, n, logits ? -k : k);
     void *found;
     wg_status status = wgi_plan_cache_get(&p->plans, p, &key, &found, &c->error);
     if (status != WG_OK)

@@ -11,7 +11,7 @@ typedef struct wgi_plain wgi_plain;
 wgi_plain *wgi_plain_new(wgi_decode_context *c);
 void wgi_plain_free(wgi_plain *p);
 /* The k most probable next tokens of rows [n]; valid until the next step. */
-wg_status wgi_plain_step(wgi_plain *p, const wgi_beam_row *rows, size_t n, int64_t k,
+wg_status wgi_plain_step(wgi_plain *p, const wgi_beam_row *rows, size_t n, int64_t k, bool logits,
                          wgi_candidates *out);
 
 #endif

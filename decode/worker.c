@@ -103,8 +103,12 @@ static void set_rules(run *r)
     r->rules.banned[1] = m->no_unk ? m->unk : -1;
     r->rules.penalty = r->o.penalty;
     r->rules.alpha = r->o.alpha;
-    /* At most `beam` extensions of a row stay live, and one ends. */
-    int64_t k = r->o.beam + 1 + (r->rules.banned[0] >= 0) + (r->rules.banned[1] >= 0);
+    r->rules.no_scores = r->o.beam == 1 && r->o.without_scores;
+    /* In 8 bits, the best logits are found together with the sum of their exponentials. */
+    r->rules.logits = r->rules.no_scores && !m->int8;
+    /* At most `beam` extensions of a row stay live, and one ends; if there is only one, either. */
+    int64_t k =
+        (r->o.beam > 1 ? r->o.beam + 1 : 1) + (r->rules.banned[0] >= 0) + (r->rules.banned[1] >= 0);
     r->rules.candidates =
         (size_t)(k < r->config->target_vocabulary ? k : r->config->target_vocabulary);
 }
@@ -241,8 +245,10 @@ static wg_status step(run *r)
             r->row[rows++] = (wgi_beam_row){x, &x->live[k]};
     }
     int64_t k = (int64_t)r->rules.candidates;
-    wg_status status = r->o.uncached ? wgi_plain_step(r->worker->plain, r->row, rows, k, &c)
-                                     : wgi_cached_step(r->worker->cached, r->row, rows, k, &c);
+    bool logits = r->rules.logits;
+    wg_status status = r->o.uncached
+                           ? wgi_plain_step(r->worker->plain, r->row, rows, k, logits, &c)
+                           : wgi_cached_step(r->worker->cached, r->row, rows, k, logits, &c);
     return status == WG_OK ? advance(r, &c) : status;
 }
 

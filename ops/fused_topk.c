@@ -1,5 +1,6 @@
 /* topk(log_softmax(x)), so that a kernel need not write all the log-probabilities, and the same of
- * a linear layer, whose logits need not be written either: see the head of fused.h. */
+ * a linear layer, whose logits need not be written either, nor if they are wanted as they are: see
+ * the head of fused.h. */
 #include "wengert/ops/fused.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
@@ -66,6 +67,14 @@ static void expand_of_linear(wg_node *n, wg_value **y)
 {
     wg_value *bias = n->n_in > 2 ? n->in[2] : NULL;
     best_of(n, wg_linear(n->in[0], n->in[1], bias, WG_ACTIVATION_NONE), y);
+}
+
+static void expand_linear_topk(wg_node *n, wg_value **y)
+{
+    wg_value *bias = n->n_in > 2 ? n->in[2] : NULL,
+             *logits = wg_linear(n->in[0], n->in[1], bias, WG_ACTIVATION_NONE);
+    y[0] = wg_topk(logits, ((const wg_topk_attrs *)n->attrs)->k, -1);
+    y[1] = wg_result_of(y[0], 1);
 }
 
 static void expand_of_quantized(wg_node *n, wg_value **y)
@@ -136,6 +145,12 @@ const wg_op wg_op_linear_log_softmax_topk = {
                "they are", BEST,
     .operands = "x weight bias?", .flops = flops_of_linear, .infer = infer_of_linear,
     .expand = expand_of_linear, WG_SAMPLES(linear_samples),
+};
+const wg_op wg_op_linear_topk = {
+    .name = "linear_topk",
+    .formula = "the k largest x weight' + bias in each row, descending, and where they are", BEST,
+    .operands = "x weight bias?", .flops = flops_of_linear, .infer = infer_of_linear,
+    .expand = expand_linear_topk, WG_SAMPLES(linear_samples),
 };
 const wg_op wg_op_quantized_linear_log_softmax_topk = {
     .name = "quantized_linear_log_softmax_topk",

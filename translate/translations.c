@@ -79,6 +79,7 @@ static wg_status translate(wgi_validator *v, const sources *s, const wgi_sentenc
     wg_search_options options = v->settings->search;
     wg_hypothesis *best = NULL;
     options.n_best = 1;
+    options.without_scores = true;
     options.stop = v->stop;
     wg_status status = make_search(v, marks, error);
     if (status != WG_OK)

@@ -301,6 +301,7 @@ static bool linear_with_activation(const wgi_fusion_view *view, wg_node *n, wgi_
 /* ---- the most probable classes ------------------------------------------------------------------
  *
  *     (x weight' (+ bias)  ->)  logits  ->  log_softmax  ->  topk, both along the last axis
+ *     x weight' (+ bias)  ->  topk along the last axis
  */
 
 static bool log_softmax_topk(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
@@ -321,18 +322,35 @@ static bool log_softmax_topk(const wgi_fusion_view *view, wg_node *n, wgi_fused 
     return true;
 }
 
+/* The operands of a linear layer whose logits only n reads */
+static bool is_of_linear(const wgi_fusion_view *view, const wg_node *n, wg_value *logits,
+                         wgi_fused *out)
+{
+    bool sum = logits->node->op == &wg_op_add;
+    return wgi_only_reader(view, logits) == n &&
+           (sum ? biased(view, logits->node, out) : affine(logits, out)) &&
+           !out->attrs.linear.in_first;
+}
+
 static bool linear_log_softmax_topk(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
 {
-    if (!log_softmax_topk(view, n, out))
-        return false;
-    wg_value *logits = out->in[0];
-    bool sum = logits->node->op == &wg_op_add;
-    if (wgi_only_reader(view, logits) != n->in[0]->node ||
-        !(sum ? biased(view, logits->node, out) : affine(logits, out)) ||
-        out->attrs.linear.in_first)
+    if (!log_softmax_topk(view, n, out) || !is_of_linear(view, n->in[0]->node, out->in[0], out))
         return false;
     out->op = &wg_op_linear_log_softmax_topk;
     out->attrs.topk = *(const wg_topk_attrs *)n->attrs;
+    return true;
+}
+
+static bool linear_topk(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
+{
+    const wg_topk_attrs *a = n->attrs;
+    int rank = n->in[0]->shape.rank;
+    if (wg_normalize_axis(a->axis, rank) != rank - 1 || !is_of_linear(view, n, n->in[0], out))
+        return false;
+    out->op = &wg_op_linear_topk;
+    out->attrs.topk = *a;
+    out->replaces[0] = n->out[0];
+    out->replaces[1] = n->out[1];
     return true;
 }
 
@@ -525,6 +543,7 @@ const wgi_fusion wgi_fusions[] = {
     {"linear log-softmax top k", &wg_op_topk, linear_log_softmax_topk},
     {"quantized linear log-softmax top k", &wg_op_topk, quantized_log_softmax_topk},
     {"log-softmax top k", &wg_op_topk, log_softmax_topk},
+    {"linear top k", &wg_op_topk, linear_topk},
     {"linear cross-entropy", &wg_op_cross_entropy, linear_cross_entropy},
     {"adam of scaled gradients", &wg_op_adam, adam_scaled},
     {"adamw of scaled gradients", &wg_op_adamw, adam_scaled},

@@ -61,11 +61,10 @@ static inline simd_kept *simd_kept_of(const wg_call *c)
     return ((const simd_backend *)c->state)->kept;
 }
 
-/* Counts a run: whether what it keeps is to be used, or made if it is not. */
-static inline bool simd_kept_pays(simd_kept *k)
+/* Counts a run: whether what it keeps is to be used, or made if it is not, after so many. */
+static inline bool simd_kept_pays(simd_kept *k, int64_t runs)
 {
-    enum { RUNS = 32 }; /* two or three sentences, of a search */
-    return k->made || ++k->runs > RUNS;
+    return k->made || ++k->runs > runs;
 }
 
 /* The kernels that a call is to use. */

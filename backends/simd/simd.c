@@ -38,9 +38,10 @@ static const char *refuses(void *state, const wg_node *n)
 static size_t kept_bytes(const wg_node *n)
 {
     enum { MOST = 1 << 24 };
-    size_t bytes = n->op == &wg_op_linear                    ? wgi_simd_product_keeps(n)
-                   : n->op == &wg_op_linear_log_softmax_topk ? wgi_simd_topk_keeps(n)
-                                                             : wgi_simd_conv_keeps(n);
+    bool best = n->op == &wg_op_linear_log_softmax_topk || n->op == &wg_op_linear_topk;
+    size_t bytes = best                     ? wgi_simd_topk_keeps(n)
+                   : n->op == &wg_op_linear ? wgi_simd_product_keeps(n)
+                                            : wgi_simd_conv_keeps(n);
     return bytes <= MOST ? bytes : 0;
 }
 

@@ -1,5 +1,5 @@
 /* The most probable classes, of given logits and of a linear layer's, by kernels/topk.c,
- * kernels/linear_topk.c and kernels/int8_topk.c. */
+ * kernels/linear_topk.c, kernels/screened_topk.c and kernels/int8_topk.c. */
 #include "backends/simd/kernels/topk.h"
 #include "backends/fixed.h"
 #include "backends/simd/internal.h"
@@ -66,25 +66,40 @@ static int64_t panels_of(const wg_node *n)
     return simd_topk_groups(rows_of(n)) * SIMD_TOPK_ROWS * width_of(n);
 }
 
-static size_t scratch_of_linear(const wg_node *n, int threads)
+/* Largest logits of many rows are found by approximate ones. */
+static bool is_screened(const wg_node *n)
 {
-    return (size_t)panels_of(n) * sizeof(float) +
-           simd_topk_scratch(rows_of(n), classes_of(n), k_of(n), threads);
+    enum { CLASSES = 1024, WIDTH = 32, MOST_WIDTH = 4096 }; /* at least, at least, at most */
+    return n->op == &wg_op_linear_topk && rows_of(n) > SIMD_TOPK_FEW && classes_of(n) >= CLASSES &&
+           width_of(n) >= WIDTH && width_of(n) <= MOST_WIDTH &&
+           k_of(n) + SIMD_SCREEN_SPARE <= SIMD_TOPK_CLASSES;
 }
 
-/* Packed weights, where rows are few */
+static size_t scratch_of_linear(const wg_node *n, int threads)
+{
+    size_t exact = (size_t)panels_of(n) * sizeof(float) +
+                   simd_topk_scratch(rows_of(n), classes_of(n), k_of(n), threads),
+           screened = is_screened(n) ? simd_screened_scratch(rows_of(n), width_of(n), classes_of(n),
+                                                             k_of(n), threads)
+                                     : 0;
+    return exact > screened ? exact : screened;
+}
+
+/* Packed weights, where rows are few; approximate ones */
 size_t wgi_simd_topk_keeps(const wg_node *n)
 {
-    bool few = rows_of(n) <= SIMD_TOPK_FEW && wgi_is_parameter(n->in[1]);
+    if (!wgi_is_parameter(n->in[1]))
+        return 0;
+    if (is_screened(n))
+        return simd_approximate_bytes(width_of(n), classes_of(n));
+    bool few = rows_of(n) <= SIMD_TOPK_FEW;
     return few ? (size_t)simd_topk_packed(width_of(n), classes_of(n)) * sizeof(float) : 0;
 }
 
-static void run_of_linear(wg_call *c)
+static simd_linear_topk linear_of(const wg_call *c)
 {
     const wg_node *n = c->node;
-    simd_kept *kept = simd_kept_of(c);
-    bool packed = kept && simd_kept_pays(kept);
-    const simd_linear_topk a = {
+    return (simd_linear_topk){
         .x = c->in[0],
         .w = c->in[1],
         .bias = n->n_in > 2 ? c->in[2] : NULL,
@@ -97,10 +112,34 @@ static void run_of_linear(wg_call *c)
         .threads = c->threads,
         .panels = c->scratch,
         .scratch = (float *)c->scratch + panels_of(n),
-        .packed = packed ? kept->data : NULL,
+        .as_they_are = n->op == &wg_op_linear_topk,
     };
-    if (packed && !kept->made) {
-        simd_kernels(c)->pack_classes(&a);
+}
+
+static void run_screened(const wg_call *c, simd_kept *kept)
+{
+    const simd_screened_topk a = {linear_of(c), kept->data, c->scratch};
+    if (!kept->made)
+        simd_kernels(c)->approximate_classes(&a);
+    kept->made = true;
+    simd_kernels(c)->screened_topk(&a);
+}
+
+static void run_of_linear(wg_call *c)
+{
+    enum { RUNS_OF_SCREENED = 8, RUNS_OF_PACKED = 32 }; /* from then on, what is kept pays */
+    simd_linear_topk a = linear_of(c);
+    simd_kept *kept = simd_kept_of(c);
+    bool screened = is_screened(c->node),
+         pays = kept && simd_kept_pays(kept, screened ? RUNS_OF_SCREENED : RUNS_OF_PACKED);
+    if (pays && screened) {
+        run_screened(c, kept);
+        return;
+    }
+    if (pays) {
+        a.packed = kept->data;
+        if (!kept->made)
+            simd_kernels(c)->pack_classes(&a);
         kept->made = true;
     }
     simd_kernels(c)->linear_topk(&a);
@@ -146,6 +185,7 @@ static void run_of_int8(wg_call *c)
 const simd_kernel wgi_simd_topk[] = {
     {&wg_op_log_softmax_topk, "rows", refuses, scratch, run},
     {&wg_op_linear_log_softmax_topk, "blocks of logits", refuses, scratch_of_linear, run_of_linear},
+    {&wg_op_linear_topk, "blocks of logits", refuses, scratch_of_linear, run_of_linear},
     {&wg_op_quantized_linear_log_softmax_topk, "int8 blocks of logits", refuses, scratch_of_int8,
      run_of_int8},
     {.op = NULL},

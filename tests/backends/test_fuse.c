@@ -474,6 +474,29 @@ static void linear_log_softmax_and_topk_are_fused(void **state)
     }
 }
 
+/* Not along another axis, nor if the logits are read by others. */
+static void linear_and_topk_are_fused(void **state)
+{
+    (void)state;
+    enum { WITHOUT_BIAS, WITH_BIAS, ADDED_BIAS, IN_FIRST, ALONG_ROWS, READ, VARIANTS };
+    for (int variant = 0; variant < VARIANTS; variant++) {
+        model m = new_model();
+        bool in_first = variant == IN_FIRST, adds = variant == ADDED_BIAS;
+        wg_value *x = leaf(&m, WG_SHAPE(B, T, D)),
+                 *weight = leaf(&m, in_first ? WG_SHAPE(D, 700) : WG_SHAPE(700, D)),
+                 *bias = variant == WITH_BIAS || adds ? leaf(&m, WG_SHAPE(700)) : NULL;
+        wg_value *logits = in_first ? wg_matmul(x, weight)
+                                    : wg_linear(x, weight, adds ? NULL : bias, WG_ACTIVATION_NONE);
+        if (adds)
+            logits = wg_add(logits, bias);
+        wg_value *best = output(&m, wg_topk(logits, 4, variant == ALONG_ROWS ? 1 : -1));
+        output(&m, wg_cast(wg_result_of(best, 1), WG_F32));
+        if (variant == READ)
+            output(&m, logits);
+        check_fusion(&m, &wg_op_linear_topk, variant <= ADDED_BIAS);
+    }
+}
+
 /* In 8 bits, not if it is cut off at 0 first, or read by others. */
 static void quantized_log_softmax_and_topk_are_fused(void **state)
 {
@@ -521,6 +544,7 @@ int main(void)
         cmocka_unit_test(a_fused_update_is_in_place),
         cmocka_unit_test(log_softmax_and_topk_are_fused),
         cmocka_unit_test(linear_log_softmax_and_topk_are_fused),
+        cmocka_unit_test(linear_and_topk_are_fused),
         cmocka_unit_test(quantized_log_softmax_and_topk_are_fused),
         cmocka_unit_test(without_another_backend_nothing_is_fused),
     };

@@ -156,7 +156,7 @@ static found best_of_linear(const simd_table *table, const linear_layer *l, int6
     found f = {room(l->rows * k), malloc((size_t)(l->rows * k) * sizeof *f.ids)};
     assert_true(scratch && f.ids);
     simd_linear_topk a = {l->x,       l->w, l->bias, f.values, f.ids,   l->rows, l->width,
-                          l->classes, k,    threads, own,      scratch, turned};
+                          l->classes, k,    threads, own,      scratch, turned,  false};
     if (packs) {
         table->pack_classes(&a);
         a.w = NULL; /* not to be read again */
@@ -252,6 +252,167 @@ static void every_set_finds_the_same_for_few_rows_as_among_many(void **state)
     free(bias);
 }
 
+/* ---- the largest logits as they are ---------------------------------------------------------- */
+
+/* Of logits in full, NaN as largest, of equal ones the first */
+static void expect_largest(const char *what, const linear_layer *l, int64_t k, const found *f)
+{
+    float *row = malloc((size_t)l->classes * sizeof *row);
+    assert_non_null(row);
+    for (int64_t r = 0; r < l->rows; r++) {
+        for (int64_t c = 0; c < l->classes; c++) {
+            double sum = l->bias ? (double)l->bias[c] : 0;
+            for (int64_t j = 0; j < l->width; j++)
+                sum += (double)l->x[r * l->width + j] * (double)l->w[c * l->width + j];
+            row[c] = (float)sum;
+        }
+        for (int64_t i = 0; i < k; i++) {
+            int64_t id = f->ids[r * k + i], above = 0, nans = 0;
+            check_that(id >= 0 && id < l->classes, "%s: class %lld", what, (long long)id);
+            for (int64_t c = 0; c < l->classes; c++) {
+                above += row[c] > row[id] + 2e-4f * (1 + fabsf(row[id]));
+                nans += isnan(row[c]) != 0;
+            }
+            float value = f->values[r * k + i];
+            if (i < nans || isnan(row[id])) {
+                check_that(i < nans && isnan(row[id]) && isnan(value), "%s, row %lld, %lld: %g",
+                           what, (long long)r, (long long)i, (double)value);
+                continue;
+            }
+            check_that(above <= i - nans, "%s, row %lld: %lld larger than number %lld", what,
+                       (long long)r, (long long)above, (long long)i);
+            check_that(value == row[id] || fabsf(value - row[id]) <= 2e-4f * (1 + fabsf(row[id])),
+                       "%s, row %lld: %g, expected %g", what, (long long)r, (double)value,
+                       (double)row[id]);
+            for (int64_t other = 0; other < i; other++)
+                check_that(f->ids[r * k + other] != id, "%s: class %lld twice", what,
+                           (long long)id);
+        }
+    }
+    free(row);
+}
+
+/* So many bytes, aligned as cache lines */
+static void *lines(size_t bytes)
+{
+    void *x = aligned_alloc(64, simd_round_to_line(bytes));
+    assert_non_null(x);
+    return x;
+}
+
+/* Those of approximate_classes and screened_topk; the rows that were searched exactly are added to
+ * *missed. */
+static found largest_of_screened(const simd_table *table, const linear_layer *l, int64_t k,
+                                 int threads, int64_t *missed)
+{
+    void *approximate = lines(simd_approximate_bytes(l->width, l->classes)),
+         *scratch = lines(simd_screened_scratch(l->rows, l->width, l->classes, k, threads));
+    found f = {room(l->rows * k), malloc((size_t)(l->rows * k) * sizeof *f.ids)};
+    assert_non_null(f.ids);
+    const simd_screened_topk a = {.of = {.x = l->x,
+                                         .w = l->w,
+                                         .bias = l->bias,
+                                         .values = f.values,
+                                         .ids = f.ids,
+                                         .rows = l->rows,
+                                         .width = l->width,
+                                         .classes = l->classes,
+                                         .k = k,
+                                         .threads = threads},
+                                  .approximate = approximate,
+                                  .scratch = scratch};
+    table->approximate_classes(&a);
+    table->screened_topk(&a);
+    *missed += ((const simd_approximate *)approximate)->missed;
+    free(approximate);
+    free(scratch);
+    return f;
+}
+
+static found largest_of_linear(const simd_table *table, const linear_layer *l, int64_t k,
+                               int threads)
+{
+    int64_t panels = simd_topk_groups(l->rows) * SIMD_TOPK_ROWS * l->width;
+    float *own = room(panels);
+    void *scratch = malloc(simd_topk_scratch(l->rows, l->classes, k, threads));
+    found f = {room(l->rows * k), malloc((size_t)(l->rows * k) * sizeof *f.ids)};
+    assert_true(scratch && f.ids);
+    table->linear_topk(&(simd_linear_topk){l->x, l->w, l->bias, f.values, f.ids, l->rows, l->width,
+                                           l->classes, k, threads, own, scratch, NULL, true});
+    free_room(own, panels);
+    free(scratch);
+    return f;
+}
+
+/* Numbers that a screen may stumble over: row 0 is 0, row 1 has a NaN, row 2 an infinity, row 3 is
+ * tiny and row 4 huge; classes 10 and 20 are equal, and the largest of row 5; class 30 is 0; those
+ * from 40 on are the largest of row 6, the later the larger, by less than a step. */
+static void spoil(float *x, float *w, int64_t width, int64_t classes, int how)
+{
+    for (int64_t j = 0; j < width; j++) {
+        x[j] = 0;
+        x[3 * width + j] *= 1e-34f;
+        x[4 * width + j] *= 1e34f;
+        w[10 * width + j] = w[20 * width + j] = x[5 * width + j];
+        w[30 * width + j] = 0;
+        for (int64_t i = 0; i < 20; i++)
+            w[(40 + i) * width + j] = x[6 * width + j] * (3 + 1e-5f * (float)i);
+    }
+    x[width + 7] = NAN;
+    x[2 * width + 3] = INFINITY;
+    if (how > 0)
+        w[(classes - 3) * width + 2] = how == 1 ? NAN : INFINITY;
+}
+
+/* By approximate logits: bit by bit what is found without, whatever the numbers. */
+static void every_set_screens_without_a_difference(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = {
+        {16, 33, 100, 1}, {9, 128, 1500, 2}, {70, 48, 2100, 3}, {33, 512, 300, 9}};
+    setting s = all_tables();
+    int64_t compared = 0;
+    for (size_t n = 0; n < WG_COUNT(shapes); n++) {
+        int64_t rows = shapes[n][0], d = shapes[n][1], classes = shapes[n][2], k = shapes[n][3];
+        for (int how = -1; how < 3; how++) {
+            float *x = numbers(&s, rows * d), *w = numbers(&s, classes * d),
+                  *bias = numbers(&s, classes);
+            if (how >= 0)
+                spoil(x, w, d, classes, how);
+            for (int t = 0; t < 2 * s.n_tables; t++) {
+                const simd_table *table = s.table[t / 2];
+                const linear_layer l = {x, w, t % 2 ? bias : NULL, rows, d, classes};
+                char what[64];
+                snprintf(what, sizeof what, "%s, shape %zu, numbers %d", table->isa, n, how);
+                found plain = largest_of_linear(table, &l, k, 1);
+                if (how <= 0)
+                    expect_largest(what, &l, k, &plain);
+                for (int threads = 1; threads <= 3; threads++) {
+                    int64_t missed = 0;
+                    found f = largest_of_screened(table, &l, k, threads, &missed);
+                    for (int64_t i = 0; i < rows * k; i++, compared++)
+                        check_that(f.ids[i] == plain.ids[i] &&
+                                       (f.values[i] == plain.values[i] ||
+                                        (isnan(f.values[i]) && isnan(plain.values[i]))),
+                                   "%s: number %lld is %g at %lld, not %g at %lld", what,
+                                   (long long)i, (double)f.values[i], (long long)f.ids[i],
+                                   (double)plain.values[i], (long long)plain.ids[i]);
+                    check_that(how < 0    ? missed <= rows / 4
+                               : how == 0 ? missed >= (l.bias ? 5 : 6) && missed < rows
+                                          : missed == rows,
+                               "%s: %lld rows missed", what, (long long)missed);
+                    free_found(f, rows * k);
+                }
+                free_found(plain, rows * k);
+            }
+            free(x);
+            free(w);
+            free(bias);
+        }
+    }
+    check_that(compared > 10000, "only %lld compared", (long long)compared);
+}
+
 /* Infinities and NaN in a row of two chunks: what log_softmax and topk make of them. */
 static void what_is_not_finite_shows_among_the_best(void **state)
 {
@@ -290,6 +451,7 @@ int main(void)
         cmocka_unit_test(every_set_finds_the_most_probable),
         cmocka_unit_test(every_set_finds_the_best_of_a_linear_layer),
         cmocka_unit_test(every_set_finds_the_same_for_few_rows_as_among_many),
+        cmocka_unit_test(every_set_screens_without_a_difference),
         cmocka_unit_test(what_is_not_finite_shows_among_the_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,13 +288,14 @@ static void rows_of_few_terms_are_those_of_many(void **state)
     free(old);
 }
 
-/* Of few rows with a packed matrix, each has the bits that it has among many. */
+/* With a packed matrix, each row has the bits that it has among many without. */
 static void packed_rows_are_those_of_many(void **state)
 {
     (void)state;
-    enum { ROWS = 40, FEW_ROWS = 7 };
-    static const int64_t sizes[][2] = {{1, 5},    {7, 33},   {33, 128},
-                                       {64, 256}, {70, 300}, {130, 700}};
+    enum { ROWS = 200 };
+    static const int64_t sizes[][2] = {{1, 5},    {7, 33},    {33, 128}, {64, 256},
+                                       {70, 300}, {130, 700}, {260, 20}},
+                         rows[] = {1, 2, 3, 4, 5, 6, 7, 20, 33, 64, 130, ROWS};
     setting s = product_tables();
     for (int i = 0; i < WG_COUNT(sizes); i++)
         for (int t = 0; t < s.n_tables; t++) {
@@ -319,9 +320,9 @@ static void packed_rows_are_those_of_many(void **state)
             real *many = result_of(s.table[t], p, 1, old), *to = room(packed);
             p.packed = to;
             floats_of(s.table[t])->pack_product(&p);
-            for (int turn = 0; turn < 2 * FEW_ROWS; turn++) {
-                p.m = turn % FEW_ROWS + 1;
-                p.packed = turn < FEW_ROWS ? to : NULL;
+            for (int turn = 0; turn < 2 * WG_COUNT(rows); turn++) {
+                p.m = rows[turn / 2];
+                p.packed = turn % 2 ? to : NULL;
                 p.b = p.packed ? nothing : b; /* only what is packed is read */
                 for (int threads = 1; threads < 3; threads++) {
                     real *few = result_of(s.table[t], p, threads, old);

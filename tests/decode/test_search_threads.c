@@ -116,6 +116,46 @@ static void a_sentence_alone_gets_what_it_gets_among_others(void **state)
     check_that(compared > 1000, "only %zu tokens compared", compared);
 }
 
+/* Greedy search without scores finds what it finds with them, long enough for what fixed parameters
+ * keep, and by plain steps; a beam keeps its scores. */
+static void scores_may_be_left_out(void **state)
+{
+    (void)state;
+    wg_transformer_config c = small_config();
+    c.d_model = 32, c.source_vocabulary = c.target_vocabulary = 1500;
+    wg_store *store = random_parameters(&c, 8);
+    sentences x;
+    draw_sentences(&x, MANY, 14, 3);
+    x.length[5] = 0;
+    size_t compared = 0;
+    for (int choice = 0; choice < 16; choice++) {
+        wg_search_options o = {
+            .beam = choice & 1 ? 2 : 1, .max_length = 30, .uncached = choice & 2};
+        wg_search_model model = model_of(&c, store);
+        model.fixed = choice & 4;
+        model.int8 = choice & 8;
+        wg_search *s = search_of(&model);
+        wg_hypothesis *with = translate(s, &x, &o);
+        o.without_scores = true;
+        wg_hypothesis *without = translate(s, &x, &o);
+        for (size_t i = 0; i < MANY; i++) {
+            const wg_hypothesis *a = &with[i], *b = &without[i];
+            check_that(a->n == b->n && (!a->n || !memcmp(a->ids, b->ids, a->n * sizeof *a->ids)),
+                       "choice %d: translation %zu differs", choice, i);
+            bool none = o.beam == 1 && b->n;
+            check_that(none ? isnan(b->score) && isnan(b->log_probability) && !b->token_scores
+                            : a->score == b->score && !a->token_scores == !b->token_scores,
+                       "choice %d: scores of translation %zu", choice, i);
+            compared += a->n;
+        }
+        wg_hypotheses_free(with, MANY);
+        wg_hypotheses_free(without, MANY);
+        wg_search_free(s);
+    }
+    check_that(compared > 16 * 5 * MANY, "only %zu tokens compared", compared);
+    wg_store_free(store);
+}
+
 /* Where products depend on the number of rows: the same bits run to run at one number of
  * threads. */
 static void runs_are_reproducible(void **state)
@@ -187,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sentence_alone_gets_what_it_gets_among_others),
+        cmocka_unit_test(scores_may_be_left_out),
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(runs_are_reproducible),
         cmocka_unit_test(a_failure_names_its_sentence),

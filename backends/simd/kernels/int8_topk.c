@@ -97,7 +97,7 @@ void SIMD(int8_topk)(const simd_int8_topk *a)
     for (int thread = 0; thread < a->threads; thread++)
         *weights_of(a, thread).first = -1;
     simd_tasks(a->threads, simd_topk_groups(a->rows), make_panel, a);
-    const simd_topk_of best = {make_logits, a,    a->values,  a->ids, a->rows,
-                               a->outputs,  a->k, a->threads, a->best};
+    const simd_topk_of best = {make_logits, a,    a->values,  a->ids,  a->rows,
+                               a->outputs,  a->k, a->threads, a->best, false};
     SIMD_OTHER(best_of_logits)(&best);
 }

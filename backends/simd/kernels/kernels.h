@@ -237,8 +237,8 @@ typedef struct simd_topk {
     void *scratch;
 } simd_topk;
 
-/* The same of x w' + bias, x [rows, width], w [classes, width], bias [classes] or NULL; see
- * linear_topk.c.  panels: a whole number of groups of rows (topk.h). */
+/* The same of x w' + bias, x [rows, width], w [classes, width], bias [classes] or NULL, or the
+ * largest of that itself; see linear_topk.c.  panels: a whole number of groups of rows (topk.h). */
 typedef struct simd_linear_topk {
     const float *x, *w, *bias;
     float *values;
@@ -248,7 +248,16 @@ typedef struct simd_linear_topk {
     float *panels;
     void *scratch;
     float *packed; /* w as pack_classes packs it, simd_topk_packed floats; NULL: it is not */
+    bool as_they_are;
 } simd_linear_topk;
+
+/* The same, as they are, by what approximates w: see screened_topk.c.  approximate_classes makes
+ * it.  Scratch: simd_screened_scratch bytes, panels included (topk.h). */
+typedef struct simd_screened_topk {
+    simd_linear_topk of; /* not its panels, packed or scratch */
+    void *approximate;   /* simd_approximate_bytes, aligned as cache lines */
+    void *scratch;       /* the same */
+} simd_screened_topk;
 
 /* y, index [outer, size, inner]: x in order along the middle axis, equal ones in order of index,
  * NaN as largest; and where each was.  size > 0, below 2^32.  y may be x.  Scratch: 16 bytes for
@@ -509,6 +518,8 @@ typedef struct simd_spans {
     X(topk, simd_topk)                                                                             \
     X(linear_topk, simd_linear_topk)                                                               \
     X(pack_classes, simd_linear_topk)                                                              \
+    X(screened_topk, simd_screened_topk)                                                           \
+    X(approximate_classes, simd_screened_topk)                                                     \
     X(layernorm_forward, simd_norm)                                                                \
     X(layernorm_backward, simd_norm)                                                               \
     X(channel_norm_forward, simd_channel_norm)                                                     \

@@ -1,5 +1,5 @@
-/* The most probable classes of a linear layer, whose logits x w' + bias are made in blocks of
- * classes for topk.c and never written whole.
+/* The most probable classes of a linear layer, or its largest logits, x w' + bias, which are made
+ * in blocks of classes for topk.c and never written whole.
  *
  * Of many rows, those of x are transposed once, a panel [width, SIMD_TOPK_ROWS] for each group, and
  * those of w are read as they lie, each number of them being multiplied with a vector of rows.  Of
@@ -185,6 +185,7 @@ void SIMD(linear_topk)(const simd_linear_topk *a)
                                a->classes,
                                a->k,
                                a->threads,
-                               a->scratch};
+                               a->scratch,
+                               a->as_they_are};
     SIMD(best_of_logits)(&best);
 }

@@ -1,9 +1,9 @@
-/* The k largest of log_softmax(logits) in each row, where somebody else makes the logits, a block
- * at a time: some classes of a group of rows.  A block is read while it is in the nearest cache,
- * then forgotten.  Of each row are kept
+/* The k largest of log_softmax(logits) in each row, or of the logits themselves, where somebody
+ * else makes these, a block at a time: some classes of a group of rows.  A block is read while it
+ * is in the nearest cache, then forgotten.  Of each row are kept
  *
  *   - for each chunk of classes, the largest logit m and the sum of exp(logit - m), rescaled
- *     whenever m grows;
+ *     whenever m grows; or, of logits as they are, how many are NaN;
  *   - the k best classes.  A block is searched only where its largest logit exceeds the last of
  *     them.
  *
@@ -101,6 +101,17 @@ SIMD_INLINE void add_block(const float *block, int64_t classes, int lanes, const
                 sum += exp_of_negative(b[i * LANES + lane] - m);
             s->sum[lane] += sum;
         }
+    }
+}
+
+/* sum += the number of NaNs */
+static void count_nans(const float *block, int64_t classes, simd_topk_sums *s)
+{
+    for (int64_t c = 0; c < classes; c++) {
+        const float *b = block + c * LANES;
+#pragma omp simd
+        for (int lane = 0; lane < LANES; lane++)
+            s->sum[lane] += b[lane] == b[lane] ? 0 : 1;
     }
 }
 
@@ -222,13 +233,16 @@ static void take(const simd_topk_of *a, int me, int64_t group, int64_t first, in
     for (int64_t i = classes * LANES; i < SIMD_TOPK_CLASSES * LANES; i++)
         block[i] = -INFINITY;
     simd_topk_sums *sums = sums_of(a, group, first / SIMD_TOPK_CHUNK);
-    if (best->rows <= FEW) {
+    if (best->rows <= FEW)
         find_tops(block, FEW, tops);
-        add_block(block, classes, FEW, tops[SUBS], sums);
-    } else {
+    else
         find_tops(block, LANES, tops);
+    if (a->as_they_are)
+        count_nans(block, classes, sums);
+    else if (best->rows <= FEW)
+        add_block(block, classes, FEW, tops[SUBS], sums);
+    else
         add_block(block, classes, LANES, tops[SUBS], sums);
-    }
     keep_best(best, block, first, classes, tops);
 }
 
@@ -264,6 +278,44 @@ static void reduce_some(const void *args, simd_member m)
         reduce(d->a, m.me, i % d->bands, i / d->bands, d->parts);
 }
 
+static bool has_nan(const simd_topk_of *a, int64_t group, int64_t lane)
+{
+    float count = 0;
+    for (int64_t chunk = 0; chunk < simd_topk_chunks(a->classes); chunk++)
+        count += sums_of(a, group, chunk)->sum[lane];
+    return count > 0;
+}
+
+/* Whether x comes before y, where NaN counts as largest. */
+static bool is_before(float x, float y)
+{
+    return x > y || (isnan(x) && !isnan(y));
+}
+
+/* A row that has NaN, once more, one logit after the other */
+static void search_again(const simd_topk_of *a, int64_t row)
+{
+    _Alignas(64) float block[SIMD_TOPK_CLASSES * LANES] = {0};
+    float *value = a->values + row * a->k;
+    int64_t *ids = a->ids + row * a->k, count = 0;
+    for (int64_t c = 0; c < a->classes; c++) {
+        int64_t in_block = c % SIMD_TOPK_CLASSES;
+        if (in_block == 0)
+            a->logits(a->of, 0, row / LANES, c, simd_smaller(SIMD_TOPK_CLASSES, a->classes - c),
+                      block);
+        float x = block[in_block * LANES + row % LANES];
+        if (count == a->k && !is_before(x, value[count - 1]))
+            continue;
+        int64_t at = count < a->k ? count++ : count - 1;
+        for (; at > 0 && is_before(x, value[at - 1]); at--) {
+            value[at] = value[at - 1];
+            ids[at] = ids[at - 1];
+        }
+        value[at] = x;
+        ids[at] = c;
+    }
+}
+
 /* Of all parts of a group's row: they come in the order of classes. */
 static void merge(const void *args, int64_t row)
 {
@@ -280,6 +332,11 @@ static void merge(const void *args, int64_t row)
              i++)
             insert(other.values[row * k + i], other.ids[row * k + i], value, a->ids + row * k,
                    &count, k);
+    }
+    if (a->as_they_are) {
+        if (has_nan(a, group, lane))
+            search_again(a, row);
+        return;
     }
     float top = value[0] == -INFINITY ? 0 : value[0], sum = 0;
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
@@ -327,7 +384,7 @@ static void given_logits(const void *of, int me, int64_t group, int64_t first, i
 
 void SIMD(topk)(const simd_topk *a)
 {
-    const simd_topk_of best = {given_logits, a,    a->values,  a->ids,    a->rows,
-                               a->width,     a->k, a->threads, a->scratch};
+    const simd_topk_of best = {given_logits, a,    a->values,  a->ids,     a->rows,
+                               a->width,     a->k, a->threads, a->scratch, false};
     SIMD(best_of_logits)(&best);
 }

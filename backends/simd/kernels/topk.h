@@ -23,8 +23,8 @@ typedef struct simd_topk_sums {
 } simd_topk_sums;
 
 /* values, ids [rows, k]: the 0 < k <= SIMD_TOPK_CLASSES largest of log_softmax(logits) in each row,
- * descending, of equal ones the first, and which classes they are.  Scratch: simd_topk_scratch
- * bytes. */
+ * or of the logits as they are, descending, of equal ones the first, and which classes they are.
+ * Of logits, NaN counts as largest.  Scratch: simd_topk_scratch bytes. */
 typedef struct simd_topk_of {
     simd_logits *logits;
     const void *of; /* handed to it */
@@ -33,6 +33,7 @@ typedef struct simd_topk_of {
     int64_t rows, classes, k;
     int threads;
     void *scratch; /* aligned as any type */
+    bool as_they_are;
 } simd_topk_of;
 
 static inline int64_t simd_topk_groups(int64_t rows)
@@ -81,6 +82,92 @@ static inline size_t simd_int8_topk_panels(int64_t rows, int64_t width, int thre
     size_t padded = ((size_t)width + 3) / 4 * 4 * sizeof(int32_t);
     return (size_t)simd_topk_groups(rows) * SIMD_TOPK_ROWS * padded +
            (size_t)threads * SIMD_TOPK_CLASSES * (padded + sizeof(int64_t)) + 64;
+}
+
+/* ---- from approximate logits: screened_topk.c ------------------------------------------------ */
+
+/* Of approximate logits so many more than k are looked for. */
+enum { SIMD_SCREEN_SPARE = 4 };
+
+/* The largest number that w and x are written by, so that the sum of `width` products of two of
+ * them fits in 32 bits: see screened_topk.c. */
+static inline int32_t simd_screen_largest(int64_t width)
+{
+    int64_t q = INT16_MAX;
+    while (q * q > INT32_MAX / width)
+        q = q * 15 / 16;
+    return (int32_t)q;
+}
+
+/* A row of 16-bit numbers, in whole groups */
+static inline int64_t simd_screen_width(int64_t width)
+{
+    return (width + 1) / 2 * 2;
+}
+
+static inline size_t simd_round_to_line(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+/* What is known of all classes; the step of each, [classes]; w in steps, [classes, width]. */
+typedef struct simd_approximate {
+    float error, most;        /* see screened_topk.c */
+    int64_t searched, missed; /* rows so far, and those that had to be searched exactly */
+} simd_approximate;
+
+static inline size_t simd_approximate_bytes(int64_t width, int64_t classes)
+{
+    return simd_round_to_line(sizeof(simd_approximate)) +
+           simd_round_to_line((size_t)classes * sizeof(float)) +
+           (size_t)(classes * simd_screen_width(width)) * sizeof(int16_t);
+}
+
+/* Parts of the scratch of screened_topk, each aligned as cache lines */
+typedef enum simd_screen_part {
+    SIMD_SCREEN_STEP,   /* float [groups of rows]: of each row */
+    SIMD_SCREEN_ERROR,  /* float [groups of rows]: of its approximate logits */
+    SIMD_SCREEN_LANES,  /* int16_t [groups of rows, width]: x in steps */
+    SIMD_SCREEN_VALUES, /* float [rows, k + SIMD_SCREEN_SPARE], the same of ids: the candidates */
+    SIMD_SCREEN_IDS,
+    SIMD_SCREEN_MISSED, /* int64_t [rows]: which are to be searched exactly: */
+    SIMD_SCREEN_X,      /* their x */
+    SIMD_SCREEN_PANELS, /* as panels */
+    SIMD_SCREEN_FOUND,  /* float [rows, k], the same of ids: their best */
+    SIMD_SCREEN_FOUND_IDS,
+    SIMD_SCREEN_SCRATCH,
+    SIMD_SCREEN_END
+} simd_screen_part;
+
+/* Where a part begins */
+static inline size_t simd_screened_at(simd_screen_part part, int64_t rows, int64_t width,
+                                      int64_t classes, int64_t k, int threads)
+{
+    const size_t n = (size_t)rows, lanes = (size_t)(simd_topk_groups(rows) * SIMD_TOPK_ROWS),
+                 candidates = n * (size_t)(k + SIMD_SCREEN_SPARE), best = n * (size_t)k;
+    const size_t bytes[SIMD_SCREEN_END] = {
+        [SIMD_SCREEN_STEP] = lanes * sizeof(float),
+        [SIMD_SCREEN_ERROR] = lanes * sizeof(float),
+        [SIMD_SCREEN_LANES] = lanes * (size_t)simd_screen_width(width) * sizeof(int16_t),
+        [SIMD_SCREEN_VALUES] = candidates * sizeof(float),
+        [SIMD_SCREEN_IDS] = candidates * sizeof(int64_t),
+        [SIMD_SCREEN_MISSED] = n * sizeof(int64_t),
+        [SIMD_SCREEN_X] = n * (size_t)width * sizeof(float),
+        [SIMD_SCREEN_PANELS] = lanes * (size_t)width * sizeof(float),
+        [SIMD_SCREEN_FOUND] = best * sizeof(float),
+        [SIMD_SCREEN_FOUND_IDS] = best * sizeof(int64_t),
+        [SIMD_SCREEN_SCRATCH] = simd_topk_scratch(rows, classes, k + SIMD_SCREEN_SPARE, threads),
+    };
+    size_t at = 0;
+    for (int i = 0; i < (int)part; i++)
+        at += simd_round_to_line(bytes[i]);
+    return at;
+}
+
+static inline size_t simd_screened_scratch(int64_t rows, int64_t width, int64_t classes, int64_t k,
+                                           int threads)
+{
+    return simd_screened_at(SIMD_SCREEN_END, rows, width, classes, k, threads);
 }
 
 #ifdef SIMD_SUFFIX

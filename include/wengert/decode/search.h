@@ -56,6 +56,10 @@ typedef struct wg_search_options {
     const char *attention_of;
     bool each_head; /**< the weights of each head instead of their mean */
     bool uncached;  /**< recompute all positions at each step: slow, for checks */
+    /** The caller needs no scores of a greedy search, which is faster without: log_probability and
+     * score are then NaN, token_scores is NULL.  The translations are the same; beam search
+     * computes scores in any case. */
+    bool without_scores;
     /** NULL, or ends a call with WG_ESTOPPED soon after it becomes nonzero. */
     const volatile int *stop;
 } wg_search_options;
@@ -66,9 +70,9 @@ typedef struct wg_hypothesis {
      * reached.  NULL if there is no such hypothesis. */
     int32_t *ids;
     size_t n;               /**< tokens */
-    double log_probability; /**< sum of token_scores */
-    double score;           /**< log_probability divided by the length penalty */
-    float *token_scores;    /**< [n] log p of each token */
+    double log_probability; /**< sum of token_scores; NaN without scores */
+    double score;           /**< log_probability divided by the length penalty; the same */
+    float *token_scores;    /**< [n] log p of each token; NULL without scores */
     size_t n_correct;       /**< scored target: number of tokens that the model ranks first */
     /** [attention_maps, attention_rows, attention_columns]: a row for each query, which is a source
      * token in the encoder and a token of `ids` in the decoder; a column for each key, which is a

@@ -19,7 +19,8 @@
  * threads need not pack for one another; a last phase adds these up.
  *
  * A thin product, of few rows, would use what it packs too few times.  There, threads share panels
- * of B, packed only if they do not lie well or once for many products, and read A where it lies.
+ * of B, packed only if they do not lie well or once for many products (as wider ones may have it),
+ * and read A where it lies.
  * Very few rows times rows of B (x w') are dot products along k, unless k is short or B packed.
  * And where k is a few terms, rows of C are sums of rows of B, without tiles.
  *
@@ -209,6 +210,14 @@ static real *panel_at(const plan *w, const slab *s, int64_t block, int64_t first
            (first - s->first) * terms_of(w, block);
 }
 
+/* The same, or where it was packed for many products */
+static const real *b_panel_at(const plan *w, const slab *s, int64_t block, int64_t column)
+{
+    const simd_product *p = w->p;
+    return p->packed ? (const real *)p->packed + column * p->k + block * w->depth * WIDTH
+                     : panel_at(w, s, block, column);
+}
+
 static void pack_slab(plan *w, simd_turn *my, const slab *s)
 {
     int64_t group = GROUP * w->shared.panel, groups = simd_divide_up(s->count, group);
@@ -249,7 +258,7 @@ static void run_rows(const plan *w, const slab *s, int64_t block, int64_t row, i
         pack_a(w->p, row, rows, term, terms_of(w, block), room);
     const real *a = w->a_stays ? simd_product_a(w->p, row, term) : room;
     for (int64_t column = first; column < end; column += WIDTH)
-        run_panel(w, block, row, rows, column, a, panel_at(w, s, block, column));
+        run_panel(w, block, row, rows, column, a, b_panel_at(w, s, block, column));
 }
 
 /* The same for columns `first` to `end`, and some rows of the slab.  Where B lies along its rows,
@@ -260,9 +269,11 @@ static void run_columns(const plan *w, const slab *s, int64_t block, int64_t row
     int64_t terms = terms_of(w, block), group = w->group * WIDTH;
     for (int64_t at = first; at < end; at += group) {
         int64_t columns = simd_smaller(group, end - at);
-        pack_b(w->p, at, columns, block * w->depth, terms, room);
+        const real *b = w->p->packed ? b_panel_at(w, s, block, at) : room;
+        if (!w->p->packed)
+            pack_b(w->p, at, columns, block * w->depth, terms, room);
         for (int64_t j = 0; j < columns; j += WIDTH)
-            run_panel(w, block, row, rows, at + j, panel_at(w, s, block, row), room + j * terms);
+            run_panel(w, block, row, rows, at + j, panel_at(w, s, block, row), b + j * terms);
     }
 }
 
@@ -295,7 +306,8 @@ static void run_slabs(plan *w)
         for (int64_t block = 0; block < w->blocks; block += w->slab_blocks) {
             slab s = {first, simd_smaller(w->slab_size, w->shared.count - first), block,
                       simd_smaller(w->slab_blocks, w->blocks - block)};
-            pack_slab(w, &my, &s);
+            if (w->a_shared || !w->p->packed)
+                pack_slab(w, &my, &s);
             run_pieces(w, &my, &s, room);
         }
 }
