@@ -9,6 +9,8 @@
 
 enum { SUM, PROD, MAX, MIN, MEAN, VAR, LOGSUMEXP, NORM, ANY, ALL };
 
+enum { STEP = SANITIZED ? 3 : 1 }; /* from set to set of axes */
+
 static wg_value *reduced(wg_value *x, int op, wg_axes axes)
 {
     switch (op) {
@@ -123,9 +125,9 @@ static void integers_are_reduced_over_any_axes(void **state)
 {
     (void)state;
     int64_t compared = 0;
-    for (int k = 0; k < 31; k++)
+    for (int k = 0; k < 31; k += STEP)
         compared += check_integers(WG_SHAPE(3, 5, 4, 7, 6), set_of(k, 5));
-    for (int k = 0; k < 15; k++) {
+    for (int k = 0; k < 15; k += STEP) {
         compared += check_integers(WG_SHAPE(9, 5, 33, 70), set_of(k, 4));
         compared += check_integers(WG_SHAPE(1, 40, 1, 1000), set_of(k, 4));
         compared += check_integers(WG_SHAPE(4500, 3, 1, 4), set_of(k, 4));
@@ -137,7 +139,7 @@ static void integers_are_reduced_over_any_axes(void **state)
             compared += check_integers(WG_SHAPE(few[i], 1300), set_of(k, 2));
         }
     }
-    assert_true(compared > 600000);
+    assert_true(compared > 600000 / STEP);
 }
 
 /* Runs of several pieces, blocks of columns, many results and few */
