@@ -14,8 +14,9 @@
  *     t (error + HALF sum|q| most)
  *
  * with the largest s of all classes as `most`, and as `error` the largest of what the other terms
- * are divided by t.  If the last candidate's approximate logit lies below the k-th's by more than
- * twice as much, no class that is no candidate is among the k best.  If not, or where numbers are
+ * are divided by t, and 2^-24 of the logit, where a large bias is added.  If the last candidate's
+ * approximate logit lies below the k-th's by more than twice as much, and what exact logits are
+ * rounded by, no class that is no candidate is among the k best.  If not, or where numbers are
  * too large, too small or NaN, the row is searched exactly.  A layer most of whose rows would be is
  * not approximated for long. */
 #include "backends/simd/kernels/integer.h"
@@ -250,8 +251,9 @@ static void choose_of_row(const void *args, int64_t row)
     const int64_t k = a->of.k, count = k + SIMD_SCREEN_SPARE;
     const int64_t *ids = (const int64_t *)part_of(a, SIMD_SCREEN_IDS) + row * count;
     float *values = (float *)part_of(a, SIMD_SCREEN_VALUES) + row * count;
-    const float error = ((const float *)part_of(a, SIMD_SCREEN_ERROR))[row];
-    bool clear = values[k - 1] - values[count - 1] > 2.01f * error;
+    const float error = ((const float *)part_of(a, SIMD_SCREEN_ERROR))[row], kth = values[k - 1],
+                last = values[count - 1], rounding = 0x1p-21f * (fabsf(kth) + fabsf(last));
+    bool clear = kth - last > 2.01f * error + rounding;
     ((int64_t *)part_of(a, SIMD_SCREEN_MISSED))[row] = !clear;
     if (!clear)
         return;
