@@ -41,7 +41,9 @@ typedef simd_sums simd_add_products(simd_sums sums, simd_sums lanes, simd_sums c
 
 static inline simd_sums simd_add_shorts(simd_sums sums, simd_sums lanes, simd_sums common)
 {
-#if defined(__AVX512BW__)
+#if defined(__AVX512VNNI__)
+    return _mm512_dpwssd_epi32(sums, lanes, common);
+#elif defined(__AVX512BW__)
     return _mm512_add_epi32(sums, _mm512_madd_epi16(lanes, common));
 #elif defined(__AVX2__)
     return _mm256_add_epi32(sums, _mm256_madd_epi16(lanes, common));

@@ -1,9 +1,9 @@
 /* The kernels of the simd backend.
  *
  * Each source of this folder is written once and compiled for the baseline, for AVX2 and for
- * AVX-512: SIMD(name) is wgi_simd_name_base, _avx2 or _avx512.  Those of 8-bit integers are also
- * compiled for AVX-512 with VNNI, _avx512vnni, where SIMD_OTHERS, of all other kernels, is avx512;
- * and again for AMX, _amx, together with amx/, which has a product of f32.
+ * AVX-512: SIMD(name) is wgi_simd_name_base, _avx2 or _avx512.  Those with products of integers are
+ * also compiled for AVX-512 with VNNI, _avx512vnni, where SIMD_OTHERS, of all other kernels, is
+ * avx512; and again for AMX, _amx, together with amx/, which has a product of f32.
  * Those of float/ are compiled for f32 like the others and once more for f64 (real.h), _base_f64
  * and so on.  Loops are plain C that the compiler vectorises. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_KERNELS_H
@@ -506,10 +506,12 @@ typedef struct simd_spans {
     int threads;
 } simd_spans;
 
-#define SIMD_INT8_KERNELS(X)                                                                       \
+#define SIMD_INTEGER_KERNELS(X)                                                                    \
     X(quantize, simd_quantize)                                                                     \
     X(int8_linear, simd_int8)                                                                      \
-    X(int8_topk, simd_int8_topk)
+    X(int8_topk, simd_int8_topk)                                                                   \
+    X(screened_topk, simd_screened_topk)                                                           \
+    X(approximate_classes, simd_screened_topk)
 
 #define SIMD_OTHER_KERNELS(X)                                                                      \
     X(attention_forward, simd_attention)                                                           \
@@ -518,8 +520,6 @@ typedef struct simd_spans {
     X(topk, simd_topk)                                                                             \
     X(linear_topk, simd_linear_topk)                                                               \
     X(pack_classes, simd_linear_topk)                                                              \
-    X(screened_topk, simd_screened_topk)                                                           \
-    X(approximate_classes, simd_screened_topk)                                                     \
     X(layernorm_forward, simd_norm)                                                                \
     X(layernorm_backward, simd_norm)                                                               \
     X(channel_norm_forward, simd_channel_norm)                                                     \
@@ -584,7 +584,7 @@ typedef struct simd_spans {
 
 #ifdef SIMD_SUFFIX
 #define X(name, args) void SIMD(name)(const args *);
-SIMD_INT8_KERNELS(X)
+SIMD_INTEGER_KERNELS(X)
 #if defined(SIMD_AMX)
 SIMD_AMX_KERNELS(X)
 #endif
@@ -605,7 +605,7 @@ typedef struct simd_table {
     const char *isa; /* "base", "avx2", "avx512", "avx512vnni", "amx" */
     const simd_float_table *f32, *f64;
 #define X(name, args) void (*name)(const args *);
-    SIMD_INT8_KERNELS(X)
+    SIMD_INTEGER_KERNELS(X)
     SIMD_OTHER_KERNELS(X)
     SIMD_AMX_KERNELS(X) /* NULL but in that for AMX */
 #undef X

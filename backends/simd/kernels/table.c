@@ -20,4 +20,4 @@ extern const simd_float_table SIMD_OTHER(floats), F64;
 const simd_table SIMD(table) = {.isa = TEXT(SIMD_SUFFIX),
                                 .f32 = &SIMD_OTHER(floats),
                                 .f64 = &F64,
-                                SIMD_INT8_KERNELS(OWN) SIMD_OTHER_KERNELS(OTHER) ON_AMX};
+                                SIMD_INTEGER_KERNELS(OWN) SIMD_OTHER_KERNELS(OTHER) ON_AMX};
