@@ -8,7 +8,7 @@
 
 /* What tells two plans of a cache apart: sizes of a batch, a kind.  Unused numbers are 0. */
 typedef struct wgi_plan_key {
-    int64_t n[4];
+    int64_t n[5];
 } wgi_plan_key;
 
 /* Makes the plan of `key`, and fills `io`, the caller's record of where its inputs and outputs are

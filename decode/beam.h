@@ -19,8 +19,7 @@ typedef struct wgi_beam_rules {
     int penalty;                     /* wg_length_penalty                   */
     double alpha;
     size_t *cursors; /* [beam] scratch: candidates of each row read so far  */
-    /* Of a greedy search, without scores: candidates may have logits in place of log p. */
-    bool no_scores, logits;
+    bool no_scores;  /* the results have none */
 } wgi_beam_rules;
 
 typedef struct wgi_beam {

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_PLANS = 8, ROWS = 0, SOURCE, TARGET, K }; /* of a plan's key; -K: of logits */
+enum { MAX_PLANS = 8, ROWS = 0, SOURCE, TARGET, K, LOGITS }; /* of a plan's key */
 
 typedef struct plain_io {
     wg_plan *plan;
@@ -37,8 +37,7 @@ static wg_status make(void *decoder, const wgi_plan_key *key, wg_plan **plan, vo
     wg_value *values, *tokens;
     if (states)
         states = wg_reshape(states, WG_SHAPE(size[ROWS] * size[TARGET], m.config.d_model));
-    wgi_candidates_build(&m, wg_take(states, last, 0), size[K] < 0 ? -size[K] : size[K],
-                         size[K] < 0, &values, &tokens);
+    wgi_candidates_build(&m, wg_take(states, last, 0), size[K], size[LOGITS], &values, &tokens);
     wg_value **const all[] = {&in.source, &in.source_lengths, &in.target_in, &last, &values,
                               &tokens};
     wg_status status = wgi_context_plan(c, plan, &g, c->model->store, all, WG_COUNT(all), error);
@@ -77,7 +76,7 @@ void wgi_plain_free(wgi_plain *p)
 }
 
 static wgi_plan_key key_of(const wg_transformer_config *c, const wgi_beam_row *rows, size_t n,
-                           int64_t k)
+                           int64_t k, bool logits)
 {
     int64_t source = 0, target = 0;
     for (size_t i = 0; i < n; i++) {
@@ -85,7 +84,8 @@ static wgi_plan_key key_of(const wg_transformer_config *c, const wgi_beam_row *r
         target = wgi_larger(target, (int64_t)rows[i].partial->n + 1);
     }
     return (wgi_plan_key){{wgi_round_up_doubling((int64_t)n, WGI_LEAST_ROWS),
-                           wgi_round_up_length(c, source), wgi_round_up_length(c, target), k}};
+                           wgi_round_up_length(c, source), wgi_round_up_length(c, target), k,
+                           logits}};
 }
 
 static void set_row(const plain_io *io, const int64_t *size, const wgi_beam_row *r, int64_t i,
@@ -105,7 +105,7 @@ wg_status wgi_plain_step(wgi_plain *p, const wgi_beam_row *rows, size_t n, int64
                          wgi_candidates *out)
 {
     wgi_decode_context *c = p->context;
-    const wgi_plan_key key = key_of(c->model->config, rows, n, logits ? -k : k);
+    const wgi_plan_key key = key_of(c->model->config, rows, n, k, logits);
     void *found;
     wg_status status = wgi_plan_cache_get(&p->plans, p, &key, &found, &c->error);
     if (status != WG_OK)

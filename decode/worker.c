@@ -45,6 +45,7 @@ typedef struct run {
     const wg_transformer_config *config;
     wg_search_options o;
     wgi_beam_rules rules;
+    bool logits; /* candidates have logits in place of log p */
     wgi_decode_limits limits;
     wgi_beam *sentence, **queue;        /* [n], longest first */
     size_t n, n_encoded, n_begun;       /* of the queue       */
@@ -105,7 +106,7 @@ static void set_rules(run *r)
     r->rules.alpha = r->o.alpha;
     r->rules.no_scores = r->o.beam == 1 && r->o.without_scores;
     /* In 8 bits, the best logits are found together with the sum of their exponentials. */
-    r->rules.logits = r->rules.no_scores && !m->int8;
+    r->logits = r->rules.no_scores && !m->int8;
     /* At most `beam` extensions of a row stay live, and one ends; if there is only one, either. */
     int64_t k =
         (r->o.beam > 1 ? r->o.beam + 1 : 1) + (r->rules.banned[0] >= 0) + (r->rules.banned[1] >= 0);
@@ -245,10 +246,9 @@ static wg_status step(run *r)
             r->row[rows++] = (wgi_beam_row){x, &x->live[k]};
     }
     int64_t k = (int64_t)r->rules.candidates;
-    bool logits = r->rules.logits;
     wg_status status = r->o.uncached
-                           ? wgi_plain_step(r->worker->plain, r->row, rows, k, logits, &c)
-                           : wgi_cached_step(r->worker->cached, r->row, rows, k, logits, &c);
+                           ? wgi_plain_step(r->worker->plain, r->row, rows, k, r->logits, &c)
+                           : wgi_cached_step(r->worker->cached, r->row, rows, k, r->logits, &c);
     return status == WG_OK ? advance(r, &c) : status;
 }
 

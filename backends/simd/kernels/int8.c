@@ -13,28 +13,12 @@
 
 /* ---- quantize -------------------------------------------------------------------------------- */
 
-/* The largest |x|, NaN if there is one: without their signs, floats are ordered like their bits. */
-static float largest(const float *x, int64_t n)
-{
-    int32_t top = 0;
-#pragma omp simd reduction(max : top)
-    for (int64_t i = 0; i < n; i++) {
-        int32_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        bits &= INT32_MAX;
-        top = bits > top ? bits : top;
-    }
-    float y;
-    memcpy(&y, &top, sizeof y);
-    return y;
-}
-
 static void quantize_row(const void *args, int64_t row)
 {
     const simd_quantize *a = args;
     const float *x = a->x + row * a->width;
     int8_t *q = a->q + row * a->width;
-    float top = largest(x, a->width), inverse = a->steps / top;
+    float top = simd_largest(x, a->width), inverse = a->steps / top;
     a->scale[row] = top <= a->min ? 0 : top / a->steps;
     if (top <= a->min || !(top <= FLT_MAX)) {
         memset(q, 0, (size_t)a->width);

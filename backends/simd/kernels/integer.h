@@ -87,4 +87,22 @@ SIMD_INLINE void simd_integer_sums(simd_add_products *step, const void *common, 
             SIMD_STORE_SUMS(sums + (i * vectors + v) * SIMD_INTEGER_LANES, sum[i][v]);
 }
 
+/* ---- rounding -------------------------------------------------------------------------------- */
+
+/* The largest |x|, NaN if there is one: without their signs, floats are ordered like their bits. */
+static inline float simd_largest(const float *x, int64_t n)
+{
+    int32_t top = 0;
+#pragma omp simd reduction(max : top)
+    for (int64_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        bits &= INT32_MAX;
+        top = bits > top ? bits : top;
+    }
+    float y;
+    memcpy(&y, &top, sizeof y);
+    return y;
+}
+
 #endif

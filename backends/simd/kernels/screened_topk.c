@@ -44,25 +44,6 @@ typedef struct in_steps {
     float step, sum; /* of |q| */
 } in_steps;
 
-/* The largest |x|; if there is NaN, NaN or anything. */
-static float largest(const float *x, int64_t n)
-{
-    float top = 0;
-#pragma omp simd reduction(max : top)
-    for (int64_t i = 0; i < n; i++)
-        top = fabsf(x[i]) > top ? fabsf(x[i]) : top;
-    return top;
-}
-
-static bool has_nan(const float *x, int64_t n)
-{
-    int32_t count = 0;
-#pragma omp simd reduction(+ : count)
-    for (int64_t i = 0; i < n; i++)
-        count += x[i] != x[i];
-    return count > 0;
-}
-
 /* q [width, with 0 up to a whole group] = x in steps of top / Q */
 static in_steps to_steps(const float *x, int64_t width, float top, int16_t *q)
 {
@@ -103,14 +84,13 @@ static approximation approximation_of(const simd_screened_topk *a)
 static float approximate_class(const simd_linear_topk *of, int64_t class, float *step, int16_t *q)
 {
     const float *w = of->w + class * of->width, width = (float)of->width,
-                most = (float)simd_screen_largest(of->width), top = largest(w, of->width);
-    if (!(top <= HUGE_NUMBER) || has_nan(w, of->width))
+                most = (float)simd_screen_largest(of->width), top = simd_largest(w, of->width);
+    memset(q, 0, (size_t)simd_screen_width(of->width) * sizeof *q);
+    *step = 0;
+    if (!(top <= HUGE_NUMBER))
         return INFINITY;
-    if (top < TINY) {
-        memset(q, 0, (size_t)simd_screen_width(of->width) * sizeof *q);
-        *step = 0;
+    if (top < TINY)
         return (most + 1) * width * top;
-    }
     in_steps in = to_steps(w, of->width, top, q);
     *step = in.step;
     return in.step * (HALF * in.sum + HALF * HALF * width +
@@ -125,7 +105,7 @@ void SIMD(approximate_classes)(const simd_screened_topk *a)
         float error =
             approximate_class(&a->of, c, &to.step[c], to.w + c * simd_screen_width(a->of.width));
         all.error = error > all.error ? error : all.error;
-        all.most = error < INFINITY && to.step[c] > all.most ? to.step[c] : all.most;
+        all.most = to.step[c] > all.most ? to.step[c] : all.most;
     }
     *to.of_all = all;
 }
@@ -152,10 +132,10 @@ static void lay_row(const simd_screened_topk *a, int64_t row, int16_t *panel, in
     const simd_approximate *all = approximation_of(a).of_all;
     const int64_t width = simd_screen_width(of->width);
     const float *x = of->x + row * of->width;
-    const float top = row < of->rows ? largest(x, of->width) : 0;
+    const float top = row < of->rows ? simd_largest(x, of->width) : 0;
     float step = 0, error = NAN;
     memset(q, 0, (size_t)width * sizeof *q);
-    if (top >= TINY && top <= HUGE_NUMBER && !has_nan(x, of->width)) {
+    if (top >= TINY && top <= HUGE_NUMBER) {
         in_steps in = to_steps(x, of->width, top, q);
         step = in.step;
         error = in.step * (all->error + HALF * in.sum * all->most);
@@ -223,25 +203,9 @@ static void make_exact(const simd_linear_topk *of, int64_t row, const int64_t *i
         logits[i] = of->bias[ids[i]] + logits[i];
 }
 
-/* The k best of the candidates, descending, of equal ones the first class */
-static void choose(const float *logits, const int64_t *ids, int64_t count, int64_t k, float *value,
-                   int64_t *id)
+static inline bool comes_first(float x, int64_t i, float y, int64_t j)
 {
-    int64_t n = 0;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t at = n < k ? n++ : k;
-        for (; at > 0 &&
-               (logits[i] > value[at - 1] || (logits[i] == value[at - 1] && ids[i] < id[at - 1]));
-             at--)
-            if (at < k) {
-                value[at] = value[at - 1];
-                id[at] = id[at - 1];
-            }
-        if (at < k) {
-            value[at] = logits[i];
-            id[at] = ids[i];
-        }
-    }
+    return x > y || (x == y && i < j);
 }
 
 /* missed[row]: whether other classes may be better */
@@ -258,7 +222,9 @@ static void choose_of_row(const void *args, int64_t row)
     if (!clear)
         return;
     make_exact(&a->of, row, ids, count, values);
-    choose(values, ids, count, k, a->of.values + row * k, a->of.ids + row * k);
+    for (int64_t i = 0, n = 0; i < count; i++)
+        simd_insert(comes_first, values[i], ids[i], a->of.values + row * k, a->of.ids + row * k, &n,
+                    k);
 }
 
 /* ---- the rows that were missed --------------------------------------------------------------- */

@@ -126,18 +126,23 @@ typedef struct bests {
     float min[LANES];
 } bests;
 
-/* Keeps the k largest, descending; of equal ones the first. */
+static inline bool is_larger(float x, int64_t i, float y, int64_t j)
+{
+    (void)i, (void)j;
+    return x > y;
+}
+
+/* NaN counts as largest. */
+static inline bool is_larger_or_nan(float x, int64_t i, float y, int64_t j)
+{
+    (void)i, (void)j;
+    return x > y || (isnan(x) && !isnan(y));
+}
+
+/* Of equal ones the first comes first, if they are inserted in their order. */
 static void insert(float x, int64_t id, float *value, int64_t *ids, int64_t *count, int64_t k)
 {
-    if (*count == k && !(x > value[k - 1]))
-        return;
-    int64_t at = *count < k ? (*count)++ : k - 1;
-    for (; at > 0 && x > value[at - 1]; at--) {
-        value[at] = value[at - 1];
-        ids[at] = ids[at - 1];
-    }
-    value[at] = x;
-    ids[at] = id;
+    simd_insert(is_larger, x, id, value, ids, count, k);
 }
 
 /* Bit i says whether class i of SUB classes exceeds `least` in a lane: without a branch for each,
@@ -286,12 +291,6 @@ static bool has_nan(const simd_topk_of *a, int64_t group, int64_t lane)
     return count > 0;
 }
 
-/* Whether x comes before y, where NaN counts as largest. */
-static bool is_before(float x, float y)
-{
-    return x > y || (isnan(x) && !isnan(y));
-}
-
 /* A row that has NaN, once more, one logit after the other */
 static void search_again(const simd_topk_of *a, int64_t row)
 {
@@ -303,16 +302,8 @@ static void search_again(const simd_topk_of *a, int64_t row)
         if (in_block == 0)
             a->logits(a->of, 0, row / LANES, c, simd_smaller(SIMD_TOPK_CLASSES, a->classes - c),
                       block);
-        float x = block[in_block * LANES + row % LANES];
-        if (count == a->k && !is_before(x, value[count - 1]))
-            continue;
-        int64_t at = count < a->k ? count++ : count - 1;
-        for (; at > 0 && is_before(x, value[at - 1]); at--) {
-            value[at] = value[at - 1];
-            ids[at] = ids[at - 1];
-        }
-        value[at] = x;
-        ids[at] = c;
+        simd_insert(is_larger_or_nan, block[in_block * LANES + row % LANES], c, value, ids, &count,
+                    a->k);
     }
 }
 

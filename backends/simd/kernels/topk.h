@@ -3,6 +3,7 @@
 #define WG_BACKENDS_SIMD_KERNELS_TOPK_H
 
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/unrolled.h"
 
 enum {
     SIMD_TOPK_ROWS = 32,    /* of a group of rows, which are the lanes of a block */
@@ -35,6 +36,22 @@ typedef struct simd_topk_of {
     void *scratch; /* aligned as any type */
     bool as_they_are;
 } simd_topk_of;
+
+/* Keeps the k first of all x with their ids, in the order of `before`, a constant where this is
+ * inlined; *count <= k are there. */
+SIMD_INLINE void simd_insert(bool (*before)(float x, int64_t i, float y, int64_t j), float x,
+                             int64_t id, float *value, int64_t *ids, int64_t *count, int64_t k)
+{
+    if (*count == k && !before(x, id, value[k - 1], ids[k - 1]))
+        return;
+    int64_t at = *count < k ? (*count)++ : k - 1;
+    for (; at > 0 && before(x, id, value[at - 1], ids[at - 1]); at--) {
+        value[at] = value[at - 1];
+        ids[at] = ids[at - 1];
+    }
+    value[at] = x;
+    ids[at] = id;
+}
 
 static inline int64_t simd_topk_groups(int64_t rows)
 {
