@@ -415,6 +415,40 @@ static void every_set_screens_without_a_difference(void **state)
     check_that(compared > 10000, "only %lld compared", (long long)compared);
 }
 
+/* Biases B, of which rounding is 4; the product of class 10 lies hardly above 2, so that its logit
+ * is B + 4 like that of class 50, but many an approximate one is B. */
+static void what_a_large_bias_rounds_to_is_seen(void **state)
+{
+    (void)state;
+    enum { ROWS = 64, WIDTH = 100, CLASSES = 80, EARLY = 10, LATE = 50 };
+    const float large = 0x1p25f;
+    setting s = all_tables();
+    float *x = numbers(&s, ROWS * WIDTH), *w = numbers(&s, CLASSES * WIDTH), bias[CLASSES];
+    for (int64_t c = 0; c < CLASSES; c++) {
+        bias[c] = c == LATE ? large + 4 : large;
+        for (int64_t j = 0; c != EARLY && j < WIDTH; j++)
+            w[c * WIDTH + j] = 0;
+    }
+    for (int64_t r = 0; r < ROWS; r++) {
+        double sum = 0;
+        for (int64_t j = 0; j < WIDTH; j++)
+            sum += (double)x[r * WIDTH + j] * (double)w[EARLY * WIDTH + j];
+        for (int64_t j = 0; j < WIDTH; j++)
+            x[r * WIDTH + j] = (float)((double)x[r * WIDTH + j] * 2.00005 / sum);
+    }
+    const linear_layer l = {x, w, bias, ROWS, WIDTH, CLASSES};
+    for (int t = 0; t < s.n_tables; t++) {
+        int64_t missed = 0, first = 0;
+        found f = largest_of_screened(s.table[t], &l, 1, 1, &missed);
+        for (int64_t r = 0; r < ROWS; r++)
+            first += f.ids[r] == EARLY && f.values[r] == large + 4;
+        check_that(first == ROWS, "%s: %lld of %d rows", s.table[t]->isa, (long long)first, ROWS);
+        free_found(f, ROWS);
+    }
+    free(x);
+    free(w);
+}
+
 /* Infinities and NaN in a row of two chunks: what log_softmax and topk make of them. */
 static void what_is_not_finite_shows_among_the_best(void **state)
 {
@@ -454,6 +488,7 @@ int main(void)
         cmocka_unit_test(every_set_finds_the_best_of_a_linear_layer),
         cmocka_unit_test(every_set_finds_the_same_for_few_rows_as_among_many),
         cmocka_unit_test(every_set_screens_without_a_difference),
+        cmocka_unit_test(what_a_large_bias_rounds_to_is_seen),
         cmocka_unit_test(what_is_not_finite_shows_among_the_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
