@@ -163,6 +163,20 @@ void SIMD(pack_classes)(const simd_linear_topk *a)
     simd_tasks(a->threads, simd_divide_up(a->classes, CLASSES), pack_block, a);
 }
 
+/* ---- of some classes ------------------------------------------------------------------------- */
+
+void SIMD(some_logits)(const simd_linear_topk *a, int64_t row, const int64_t *ids, int64_t count,
+                       float *logits)
+{
+    const float *x = a->x + row * a->width;
+    memset(logits, 0, (size_t)count * sizeof *logits);
+    for (int64_t k = 0; k < a->width; k++)
+        for (int64_t i = 0; i < count; i++)
+            logits[i] += x[k] * a->w[ids[i] * a->width + k];
+    for (int64_t i = 0; a->bias && i < count; i++)
+        logits[i] = a->bias[ids[i]] + logits[i];
+}
+
 /* ---- the best -------------------------------------------------------------------------------- */
 
 static void make_panel(const void *args, int64_t group)

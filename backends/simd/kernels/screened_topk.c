@@ -1,6 +1,6 @@
 /* The largest logits x w' + bias of a linear layer by half the work: from approximate logits, whose
- * error is bounded, a few candidates are taken, and only the logits of these are made as
- * linear_topk.c makes them.  The result is the same to the bit.
+ * error is bounded, a few candidates are taken, and linear_topk.c makes the logits of these alone.
+ * The result is the same to the bit.
  *
  * Rows of x and of w become integers q in steps: x = t (q + e), w = s (p + d), |q|, |p| <= Q and
  * |e|, |d| <= HALF, a little more than 1/2, for rounding.  Q is such that a sum of products fits in
@@ -188,20 +188,7 @@ static void approximate_logits(const void *of, int me, int64_t group, int64_t fi
         some_classes(a, panel, step, first + c, block + c * LANES, 1);
 }
 
-/* ---- exact logits ---------------------------------------------------------------------------- */
-
-/* Of each candidate, in place of its approximate one, in the order of terms of linear_topk.c */
-static void make_exact(const simd_linear_topk *of, int64_t row, const int64_t *ids, int64_t count,
-                       float *logits)
-{
-    const float *x = of->x + row * of->width;
-    memset(logits, 0, (size_t)count * sizeof *logits);
-    for (int64_t q = 0; q < of->width; q++)
-        for (int64_t i = 0; i < count; i++)
-            logits[i] += x[q] * of->w[ids[i] * of->width + q];
-    for (int64_t i = 0; of->bias && i < count; i++)
-        logits[i] = of->bias[ids[i]] + logits[i];
-}
+/* ---- the candidates -------------------------------------------------------------------------- */
 
 static inline bool comes_first(float x, int64_t i, float y, int64_t j)
 {
@@ -221,7 +208,7 @@ static void choose_of_row(const void *args, int64_t row)
     ((int64_t *)part_of(a, SIMD_SCREEN_MISSED))[row] = !clear;
     if (!clear)
         return;
-    make_exact(&a->of, row, ids, count, values);
+    SIMD_OTHER(some_logits)(&a->of, row, ids, count, values);
     for (int64_t i = 0, n = 0; i < count; i++)
         simd_insert(comes_first, values[i], ids[i], a->of.values + row * k, a->of.ids + row * k, &n,
                     k);

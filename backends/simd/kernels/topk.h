@@ -190,6 +190,10 @@ static inline size_t simd_screened_scratch(int64_t rows, int64_t width, int64_t 
 #ifdef SIMD_SUFFIX
 void SIMD_OTHER(best_of_logits)(const simd_topk_of *a);
 
+/* logits[i] of class ids[i], i < count, of one row: with the bits that linear_topk gives them */
+void SIMD_OTHER(some_logits)(const simd_linear_topk *a, int64_t row, const int64_t *ids,
+                             int64_t count, float *logits);
+
 /* block[c, lane] = x[lane, c], x [rows <= SIMD_TOPK_ROWS, classes] with rows ldx apart; other lanes
  * become 0. */
 void SIMD_OTHER(rows_as_lanes)(const float *x, int64_t ldx, int64_t rows, int64_t classes,
