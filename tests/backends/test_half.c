@@ -267,7 +267,7 @@ static void every_op_is_rounded_once(void **state)
 
 /* ---- every op on many shapes ----------------------------------------------------------------- */
 
-enum { MIN_CASES = SANITIZED ? 12 : 50, MAX_TURNS = 5000 };
+enum { MIN_CASES = SANITIZED ? 12 : 32, MAX_TURNS = 5000 };
 
 /* Whether the case is legal and has results; *worst grows to its share of the bound. */
 static bool run_case(const half_format *f, conf_case *c, double *worst)
