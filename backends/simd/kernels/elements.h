@@ -145,6 +145,10 @@ typedef struct simd_random {
     int threads;
 } simd_random;
 
+/* Numbers of the mask are drawn in groups of so many elements; a range of them needs room for two
+ * groups more. */
+enum { SIMD_MASK_GROUP = 128, SIMD_MASK_ROOM = 2 * SIMD_MASK_GROUP };
+
 typedef struct simd_dropout {
     const void *x;
     void *y;

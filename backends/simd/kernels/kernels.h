@@ -5,14 +5,19 @@
  * also compiled for AVX-512 with VNNI, _avx512vnni, where SIMD_OTHERS, of all other kernels, is
  * avx512; and again for AMX, _amx, together with amx/, which has a product of f32.
  * Those of float/ are compiled for f32 like the others and once more for f64 (real.h), _base_f64
- * and so on.  Loops are plain C that the compiler vectorises. */
+ * and so on.  Loops are plain C that the compiler vectorises.
+ *
+ * The parameters of each kernel, and the tables of all.  Parameters of a subject are in its header,
+ * which this includes. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 #define WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 
+#include "backends/simd/kernels/attention.h"
 #include "backends/simd/kernels/axis.h"
 #include "backends/simd/kernels/conv.h"
 #include "backends/simd/kernels/elements.h"
 #include "backends/simd/kernels/loss.h"
+#include "backends/simd/kernels/norm.h"
 #include "backends/simd/kernels/product.h"
 #include "backends/simd/kernels/resample.h"
 
@@ -28,203 +33,6 @@
 #define SIMD_OTHERS SIMD_SUFFIX
 #endif
 #define SIMD_OTHER(name) SIMD_PASTE(name, SIMD_OTHERS)
-
-/* Numbers of the mask are drawn in groups of so many elements; a range of them needs room for two
- * groups more. */
-enum { SIMD_MASK_GROUP = 128, SIMD_MASK_ROOM = 2 * SIMD_MASK_GROUP };
-
-/* One operand of attention: element (b, h, t, i) lies at data[b batch + h head + t row + i]. */
-typedef struct simd_heads {
-    float *data;
-    int64_t batch, head, row;
-} simd_heads;
-
-/* y = softmax(scale q k' + bias + mask) v for each batch and head; q is [T, d], k [S, d] and v
- * [S, dv].  groups query heads share one key-value head.  Query t sees those keys from t + first to
- * t + last that are before lengths[b].  Scratch: simd_attention_scratch floats a thread. */
-typedef struct simd_attention {
-    simd_heads q, k, v, y;     /* forward; backward reads q, k, v  */
-    simd_heads dy, dq, dk, dv; /* backward: all of dq, dk, dv      */
-    const int64_t *lengths64;  /* [batch] or NULL                  */
-    const int32_t *lengths32;
-    simd_heads bias;   /* of the scores, rows of keys; data NULL: none */
-    int64_t bias_step; /* 1, or 0: one number for all keys             */
-    int64_t batches, heads, groups, T, S, d, d_v;
-    float scale;
-    int64_t first, last;
-    wgi_mask mask; /* of dropout on the weights, as a [batches, heads, T, S] tensor; keep 0: none */
-    int threads;
-    float *scratch;
-    bool *failed; /* set if a product lacked memory: simd_gemm */
-} simd_attention;
-
-/* Rows of q in a tile: the tile's scores [rows, keys] stay in the cache. */
-static inline int64_t simd_attention_rows(int64_t T, int64_t S)
-{
-    int64_t keys = S > 0 ? S : 1, rows = (1 << 15) / keys; /* 128 KiB of scores */
-    if (rows < 64)
-        rows = (1 << 16) / keys < 64 ? (1 << 16) / keys
-                                     : 64; /* long rows: twice that, as thin products are slow */
-    rows = rows < 32 ? 32 : rows > 256 ? 256 : rows / 16 * 16;
-    return rows < T ? rows : T;
-}
-
-/* A tile has `rows` rows, which see at most `keys` keys together: of S keys, a row sees at most
- * `span`, and each further row of a window one more. */
-typedef struct simd_tile {
-    int64_t rows, keys;
-} simd_tile;
-
-enum { SIMD_WINDOW_ROWS = 64 }; /* about as many rows of a window are a tile */
-static inline simd_tile simd_attention_tile(int64_t T, int64_t S, int64_t span)
-{
-    bool narrow = span < S - SIMD_WINDOW_ROWS;
-    int64_t rows = simd_attention_rows(T, narrow ? span + SIMD_WINDOW_ROWS : S);
-    int64_t keys = narrow && span + rows - 1 < S ? span + rows - 1 : S;
-    simd_tile tile = {rows, keys};
-    return tile;
-}
-
-/* From one row of a tile's scores to the next: whole vectors. */
-static inline int64_t simd_attention_ld(simd_tile tile)
-{
-    return (tile.keys + 15) / 16 * 16;
-}
-
-/* Of one thread: the weights of a tile, their cotangents, and the mask's numbers, of 16 bits. */
-static inline int64_t simd_attention_room(simd_tile tile)
-{
-    return 2 * tile.rows * simd_attention_ld(tile) +
-           (tile.rows * tile.keys + SIMD_MASK_ROOM + 31) / 32 * 16;
-}
-
-/* The same and what its products need. */
-static inline int64_t simd_attention_scratch(int64_t T, int64_t S, int64_t span, int64_t d,
-                                             int64_t d_v)
-{
-    simd_tile tile = simd_attention_tile(T, S, span);
-    int64_t width = d > d_v ? d : d_v;
-    int64_t scores = simd_gemm_scratch(tile.rows, tile.keys, width),
-            sums = simd_gemm_scratch(tile.rows, width, tile.keys),
-            gradients = simd_gemm_scratch(tile.keys, width, tile.rows), products = scores;
-    products = sums > products ? sums : products;
-    products = gradients > products ? gradients : products;
-    return simd_attention_room(tile) + (products + 15) / 16 * 16;
-}
-
-/* Rows of a layer normalisation, without a mean of rmsnorm; see norm.c.  mean and rstd are [rows];
- * gain, bias and their cotangents [width] or NULL.  Scratch of the backward pass: 2
- * simd_norm_blocks(rows) width floats. */
-typedef struct simd_norm {
-    const float *x, *gain, *bias, *dy;
-    float *y, *mean, *rstd; /* results forward, read backward; mean NULL: rmsnorm */
-    float *dx, *dgain, *dbias;
-    const float *residual, *branch, *more; /* NULL: none */
-    float *sum, *dbranch;
-    wgi_mask mask; /* keep 0: no dropout */
-    int64_t rows, width;
-    float eps;
-    int threads;
-    float *scratch;
-} simd_norm;
-
-/* Blocks of rows for the sums over rows: 32, or as many as leave a block SIMD_NORM_ROWS rows.
- * Within a block sums are made in float, so this bounds their rounding error, however many rows
- * there are: see norm.c. */
-enum { SIMD_NORM_BLOCKS = 32, SIMD_NORM_ROWS = 128 };
-static inline int64_t simd_norm_blocks(int64_t rows)
-{
-    int64_t blocks = (rows + SIMD_NORM_ROWS - 1) / SIMD_NORM_ROWS;
-    blocks = blocks > SIMD_NORM_BLOCKS ? blocks : SIMD_NORM_BLOCKS;
-    return blocks < rows ? blocks : rows;
-}
-
-/* batchnorm and groupnorm of x [examples, channels, size], and their gradients; see channel_norm.c;
- * where size is small, channel_columns.c (batchnorm, at most SIMD_COLUMN_NORM_COLUMNS) and
- * group_runs.c (groupnorm).  A plane is the `size` numbers of one channel of one example.  A set of
- * planes has one mean: the channel's planes of all examples, or with `groups` > 0 the planes of one
- * example whose channels are a group. */
-typedef struct simd_channel_norm {
-    const float *x, *dy, *gain, *bias; /* gain, bias: [channels] or NULL */
-    float *y, *dx, *dgain, *dbias;     /* dgain, dbias: [channels] */
-    /* [sets], results forward, read backward: with groups 1 / sqrt(var + eps), else var */
-    float *mean, *spread;
-    int64_t examples, channels, size, groups;
-    float eps;
-    int threads;
-    double *scratch; /* simd_channel_norm_scratch doubles */
-} simd_channel_norm;
-
-/* Of a small call, threads would take longer to wake than one to compute. */
-static inline int simd_channel_norm_threads(const simd_channel_norm *a)
-{
-    return a->examples * a->channels * a->size < 1 << 14 ? 1 : a->threads;
-}
-
-/* Where the sets' planes lie: plane j of set k is number k step + j plane_step of all.  Sums are
- * made piece by piece, of SIMD_PLANE_PIECE numbers or a little less: some planes of a set, or one
- * of `chunks` parts of a plane. */
-typedef struct simd_plane_sets {
-    int64_t count, planes, step, plane_step;
-    int64_t pieces, planes_of_piece, chunks; /* pieces: of a set */
-} simd_plane_sets;
-
-enum { SIMD_PLANE_PIECE = 4096, SIMD_PLANE_SUMS = 4, SIMD_COLUMN_NORM_COLUMNS = 64 };
-
-/* `apart`: no piece has planes of two channels. */
-static inline simd_plane_sets simd_plane_sets_of(const simd_channel_norm *a, bool apart)
-{
-    int64_t of_group = a->groups ? a->channels / a->groups : 0, per = SIMD_PLANE_PIECE / a->size;
-    simd_plane_sets s = {.count = a->groups ? a->examples * a->groups : a->channels,
-                         .planes = a->groups ? of_group : a->examples,
-                         .step = a->groups ? of_group : 1,
-                         .plane_step = a->groups ? 1 : a->channels,
-                         .chunks = (a->size + SIMD_PLANE_PIECE - 1) / SIMD_PLANE_PIECE};
-    s.planes_of_piece = per < 1 || (apart && a->groups) ? 1 : per;
-    s.pieces = (s.planes + s.planes_of_piece - 1) / s.planes_of_piece * s.chunks;
-    return s;
-}
-
-/* The sums of each piece, and what follows from them for each set. */
-static inline int64_t simd_channel_norm_scratch(const simd_channel_norm *a)
-{
-    simd_plane_sets s = simd_plane_sets_of(a, true);
-    return (s.pieces + 1) * SIMD_PLANE_SUMS * s.count;
-}
-
-/* In doubles as well: sums, two rows of all channels, and two runs for each thread. */
-enum { SIMD_GROUP_RUN_EXAMPLES = 64 };
-static inline int64_t simd_group_runs_scratch(const simd_channel_norm *a, int threads)
-{
-    int64_t blocks = (a->examples + SIMD_GROUP_RUN_EXAMPLES - 1) / SIMD_GROUP_RUN_EXAMPLES;
-    int64_t row = a->channels * a->size, run = row / a->groups;
-    return blocks * a->channels * 2 + row + threads * run;
-}
-
-/* See paged.c.  q [rows, heads, d], k [slots, heads / groups, d], v [slots, heads / groups, d_v], y
- * [rows, heads, d_v]; row r sees the slots [r max, r max + lengths[r]).  Scratch, aligned as
- * pointers: simd_paged_scratch floats a thread. */
-typedef struct simd_paged {
-    const float *q, *k, *v;
-    float *y;
-    const int64_t *slots64, *lengths64; /* or NULL: */
-    const int32_t *slots32, *lengths32;
-    int64_t rows, heads, groups, d, d_v, max;
-    float scale;
-    int threads;
-    float *scratch;
-} simd_paged;
-
-static inline int64_t simd_paged_stride(int64_t keys)
-{
-    return (keys + 15) / 16 * 16;
-}
-
-/* The scores of all heads, and where the values of each slot are */
-static inline int64_t simd_paged_scratch(int64_t heads, int64_t keys)
-{
-    return (heads + (int64_t)(sizeof(void *) / sizeof(float))) * simd_paged_stride(keys);
-}
 
 /* The k > 0 largest of log_softmax(x) in each row, descending, and where they are; see topk.c.
  * Scratch: as in topk.h. */
