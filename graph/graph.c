@@ -427,8 +427,8 @@ wg_value *wg_result_of(wg_value *v, int i)
         return NULL;
     wg_node *n = v->node;
     if (i < 0 || i >= n->n_out)
-        return wg_graph_fail(n->graph, WG_EINVAL, n->at, n->op->name,
-                             "result %d was asked for, it has %d", i, n->n_out);
+        return wg_graph_fail(n->graph, WG_EINVAL, n->at, "wg_result_of",
+                             "result %d of %s was asked for, it has %d", i, n->op->name, n->n_out);
     return n->out[i];
 }
 

@@ -57,9 +57,13 @@ static bool check_state(const char *at, wg_graph *g, const char *name, const cha
 {
     char full[STATE_NAME];
     if (p && !p->name)
-        return wg_graph_fail(g, WG_EINVAL, at, name,
-                             "a parameter has no name, which its states need; are the arrays of "
-                             "parameters and gradients swapped?");
+        return p->node->op->flags & WG_OP_PARAMETER
+                   ? wg_graph_fail(g, WG_EINVAL, p->node->at, name,
+                                   "a parameter has no name, which its states need")
+                   : wg_graph_fail(g, WG_EINVAL, at, name,
+                                   "expected parameters, got a value without a name, of %s; are "
+                                   "the arrays of parameters and gradients swapped?",
+                                   p->node->op->name);
     const char *path = wg_scope_path(g);
     int length = snprintf(full, sizeof full, "%s%s%s/%s%s%s", path, *path ? "/" : "", name, what,
                           p ? "/" : "", p ? p->name : "");

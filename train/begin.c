@@ -83,18 +83,38 @@ static wg_status enter_folder(wg_trainer *t)
 
 /* ---- data and parameters --------------------------------------------------------------------- */
 
+static wg_status check_names(wg_trainer *t)
+{
+    const wg_source *s = &t->train.s;
+    for (size_t k = 0; k < s->n_fields; k++)
+        for (size_t i = 0; i < k; i++)
+            if (strcmp(s->fields[i].name, s->fields[k].name) == 0)
+                return wgi_error_set(&t->error, WG_EINVAL,
+                                     "the training data: expected fields of different names, got "
+                                     "two called %s, fields %zu and %zu",
+                                     s->fields[k].name, i, k);
+    return WG_OK;
+}
+
 /* Training and validation must have the same inputs. */
 static wg_status compare_fields(wg_trainer *t)
 {
     const wg_source *a = &t->train.s, *b = &t->valid.s;
-    bool same = a->n_fields == b->n_fields;
-    for (size_t k = 0; same && k < a->n_fields; k++)
-        same = strcmp(a->fields[k].name, b->fields[k].name) == 0 &&
-               a->fields[k].dtype == b->fields[k].dtype;
-    return same ? WG_OK
-                : wgi_error_set(&t->error, WG_EINVAL,
-                                "the validation data: expected the fields of the training data, "
-                                "with their dtypes and in their order");
+    if (a->n_fields != b->n_fields)
+        return wgi_error_set(&t->error, WG_EINVAL,
+                             "the validation data: expected as many fields as the training data "
+                             "have, %zu, got %zu",
+                             a->n_fields, b->n_fields);
+    for (size_t k = 0; k < a->n_fields; k++) {
+        const wg_field *want = &a->fields[k], *got = &b->fields[k];
+        if (strcmp(want->name, got->name) != 0 || want->dtype != got->dtype)
+            return wgi_error_set(&t->error, WG_EINVAL,
+                                 "the validation data: field %zu: expected %s of %s, as in the "
+                                 "training data, got %s of %s",
+                                 k, want->name, wg_dtype_name(want->dtype), got->name,
+                                 wg_dtype_name(got->dtype));
+    }
+    return WG_OK;
 }
 
 /* Every rank has the same number of batches of an update. */
@@ -128,6 +148,8 @@ static wg_status open_data(wg_trainer *t)
                                  "the validation data", &t->error);
     if (status == WG_OK && !t->train.s.batches)
         return wgi_error_set(&t->error, WG_EINVAL, "there is no training data");
+    if (status == WG_OK)
+        status = check_names(t);
     if (status == WG_OK && t->valid.s.batches)
         status = compare_fields(t);
     if (status == WG_OK && t->options.accumulate > t->train.s.batches)

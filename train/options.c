@@ -25,6 +25,11 @@ static bool is_share(double x)
     return x >= 0 && x < 1;
 }
 
+static bool is_rate(double x)
+{
+    return x >= 0 && x < INFINITY;
+}
+
 static bool is_beta(double x)
 {
     return is_share(x) || x == WG_BETA_ZERO;
@@ -34,56 +39,66 @@ static const char *wrong_option(const wg_trainer_options *o)
 {
     const rule rules[] = {
         {!o->model == !o->loss, "expected `model` or `loss`, and not both"},
-        {o->accumulate < 0, "accumulate: expected 1 or more"},
-        {o->accumulate > 1 << WGI_MOST_LEVELS, "accumulate: expected at most 16777216"},
-        {!is_share(o->average), "average: expected a number in [0, 1)"},
-        {o->optimizer.kind < 0 || o->optimizer.kind > WG_OPTIMIZER_SGD,
-         "optimizer: expected a kind of wg_optimizer_kind"},
         {o->n_groups && !o->groups, "groups is NULL"},
         {o->n_backends && !o->backends, "backends is NULL"},
-        {o->threads < 0, "threads: expected 0 or more"},
-        {o->patience < 0, "patience: expected 0 or more"},
-        {o->keep < 0, "keep: expected 0 or more"},
         {o->dtype && !wg_dtype_is_float(o->dtype), "dtype: expected a float"},
         {o->reduce.wire && o->reduce.wire != WG_BF16, "reduce.wire: expected 0 or WG_BF16"},
     };
     return first_broken(rules, WG_COUNT(rules));
 }
 
-static wg_status check_optimizer(const wg_optimizer *o, wg_error *error)
+/* Each of them, by the name that it has in the options. */
+static wg_status check_numbers(const wg_trainer_options *o, wg_error *error)
 {
-    const char *const share = "a number in [0, 1)", *const positive = "0 or more";
+    static const char share[] = "a number in [0, 1)", positive[] = "0 or more",
+                      rate[] = "a finite number of 0 or more";
+    const wg_optimizer *opt = &o->optimizer;
+    const wg_schedule *s = &o->schedule;
     const struct {
         const char *name;
         double is;
         bool right;
         const char *must_be;
     } numbers[] = {
-        {"beta1", o->beta1, is_beta(o->beta1), share},
-        {"beta2", o->beta2, is_beta(o->beta2), share},
-        {"momentum", o->momentum, is_share(o->momentum), share},
-        {"eps", o->eps, o->eps >= 0, positive},
-        {"weight_decay", o->weight_decay, o->weight_decay >= 0, positive},
-        {"clip_norm", o->clip_norm, o->clip_norm >= 0, positive},
+        {"accumulate", (double)o->accumulate, o->accumulate >= 0, "1 or more"},
+        {"accumulate", (double)o->accumulate, o->accumulate <= 1 << WGI_MOST_LEVELS,
+         "at most 16777216"},
+        {"average", o->average, is_share(o->average), share},
+        {"threads", o->threads, o->threads >= 0, positive},
+        {"patience", (double)o->patience, o->patience >= 0, positive},
+        {"keep", (double)o->keep, o->keep >= 0, positive},
+        {"scale", o->scale, (unsigned)o->scale <= WG_LOSS_OF_UPDATE, "one of wg_loss_scale"},
+        {"optimizer: kind", opt->kind, opt->kind >= 0 && opt->kind <= WG_OPTIMIZER_SGD,
+         "one of wg_optimizer_kind"},
+        {"optimizer: beta1", opt->beta1, is_beta(opt->beta1), share},
+        {"optimizer: beta2", opt->beta2, is_beta(opt->beta2), share},
+        {"optimizer: momentum", opt->momentum, is_share(opt->momentum), share},
+        {"optimizer: eps", opt->eps, opt->eps >= 0, positive},
+        {"optimizer: weight_decay", opt->weight_decay, opt->weight_decay >= 0, positive},
+        {"optimizer: clip_norm", opt->clip_norm, opt->clip_norm >= 0, positive},
+        {"schedule: kind", s->kind, s->kind >= WG_SCHEDULE_NOAM && s->kind <= WG_SCHEDULE_CONSTANT,
+         "one of wg_schedule_kind"},
+        {"schedule: rate", s->rate, is_rate(s->rate), rate},
+        {"schedule: start", s->start, is_rate(s->start), rate},
+        {"schedule: floor", s->floor, is_rate(s->floor), rate},
+        {"schedule: warmup", (double)s->warmup, s->warmup >= 0, positive},
+        {"schedule: updates", (double)s->updates, s->updates >= 0, positive},
     };
     for (int i = 0; i < WG_COUNT(numbers); i++)
         if (!numbers[i].right)
-            return wgi_error_set(error, WG_EINVAL, "optimizer: %s: expected %s, got %g",
-                                 numbers[i].name, numbers[i].must_be, numbers[i].is);
+            return wgi_error_set(error, WG_EINVAL, "%s: expected %s, got %.10g", numbers[i].name,
+                                 numbers[i].must_be, numbers[i].is);
     return WG_OK;
 }
 
 static const char *wrong_schedule(const wg_trainer_options *o)
 {
     const wg_schedule *s = &o->schedule;
-    const double first = wg_schedule_rate(s, 1);
     const bool has_end = s->kind == WG_SCHEDULE_COSINE || s->kind == WG_SCHEDULE_LINEAR;
     const rule rules[] = {
-        {s->kind < WG_SCHEDULE_NOAM || s->kind > WG_SCHEDULE_CONSTANT,
-         "schedule: expected a kind of wg_schedule_kind"},
-        {!(s->rate >= 0) || !isfinite(first) || first < 0, "schedule: expected rates of 0 or more"},
-        {s->kind == WG_SCHEDULE_NOAM && s->d_model == 0,
+        {s->kind == WG_SCHEDULE_NOAM && s->d_model < 1,
          "schedule: expected d_model, since WG_SCHEDULE_NOAM divides by its root"},
+        {has_end && s->floor > s->rate, "schedule: expected a floor of at most the rate"},
         {has_end && s->updates == 0 && o->after.n == 0,
          "schedule: expected its updates, since `after` does not end the run"},
     };
@@ -105,6 +120,9 @@ static const char *idle_option(const wg_trainer_options *o)
         {o->validate.n && !has_valid, "validate: there is no validation data"},
         {o->patience > 0 && !o->validate.n,
          "patience: expected an interval of validations, `validate`"},
+        {o->save.n && !o->folder, "save: expected a `folder` to save in"},
+        {o->keep && !o->folder, "keep: expected a `folder` with checkpoints to keep"},
+        {o->overwrite && !o->folder, "overwrite: expected a `folder` to start anew"},
         {o->metrics && !o->validate.n,
          "metrics: expected an interval of validations, `validate`, which find the best models"},
     };
@@ -133,8 +151,7 @@ static wg_status check_groups(wg_trainer *t)
 {
     for (size_t i = 0; i < t->options.n_groups; i++) {
         const wg_parameter_group *g = &t->options.groups[i];
-        if (!g->names || !(g->rate >= 0 && g->rate < INFINITY) ||
-            !(g->weight_decay >= 0 && g->weight_decay < INFINITY))
+        if (!g->names || !is_rate(g->rate) || !is_rate(g->weight_decay))
             return wgi_error_set(&t->error, WG_EINVAL,
                                  "group %zu: expected names, and a rate and a decay of 0 or more, "
                                  "got '%s', %g and %g",
@@ -177,7 +194,7 @@ wg_status wgi_options_check(wg_trainer *t)
     const char *wrong = wrong_option(&t->options);
     wg_status status = wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : check_amounts(t);
     if (status == WG_OK)
-        status = check_optimizer(&t->options.optimizer, &t->error);
+        status = check_numbers(&t->options, &t->error);
     if (status == WG_OK)
         status = check_groups(t);
     if (status == WG_OK)

@@ -184,6 +184,7 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
     if (status == WG_OK) {
         wgi_averages_start(p->store, tensors);
         find_places(io, *plan, &s, p->n_fields);
+        ((wgi_step_plan *)io)->adds_up = p->options->scale == WG_LOSS_OF_UPDATE;
     } else {
         fail(p, p->shapes + (size_t)key->n[0] * p->n_fields, status,
              s.graph ? wg_graph_message(s.graph) : "out of memory", error);
@@ -250,6 +251,26 @@ static wg_status batch_failed(const char *function, wg_status status, int64_t ep
                             epoch + 1);
 }
 
+static bool is_shape(const wg_shape *s)
+{
+    bool right = s->rank >= 0 && s->rank <= WG_MAX_RANK;
+    for (int i = 0; right && i < s->rank; i++)
+        right = s->dim[i] >= 0;
+    return right;
+}
+
+static wg_status wrong_shape(const wg_field *f, const wg_shape *shape, int64_t epoch, int64_t i,
+                             wg_error *error)
+{
+    char text[200];
+    return wgi_error_set(error, WG_ESHAPE,
+                         "batch %" PRId64 " of epoch %" PRId64
+                         ": `describe`: expected a shape of at most %d axes and sizes of 0 or more "
+                         "for %s, got %s",
+                         i + 1, epoch + 1, WG_MAX_RANK, f->name,
+                         wg_shape_text(shape, text, sizeof text));
+}
+
 wg_status wgi_plans_describe(wgi_plans *p, const wg_source *source, int64_t epoch, int64_t i,
                              wg_shape **shapes, wg_batch_size *size, wg_error *error)
 {
@@ -265,6 +286,9 @@ wg_status wgi_plans_describe(wgi_plans *p, const wg_source *source, int64_t epoc
                              ": expected a weight of at least 1, got %" PRId64,
                              i + 1, epoch + 1, size->weight);
     size->examples = size->examples ? size->examples : size->weight;
+    for (size_t k = 0; k < p->n_fields; k++)
+        if (!is_shape(&(*shapes)[k]))
+            return wrong_shape(&p->fields[k], &(*shapes)[k], epoch, i, error);
     return WG_OK;
 }
 

@@ -69,7 +69,7 @@ static void tell(wg_trainer *t, int kind, const char *text, const wgi_means *m)
 
 void wg_print_event(void *file, const wg_event *event)
 {
-    if (!*event->text)
+    if (!file || !*event->text)
         return;
     fprintf(file, "%s\n", event->text);
     fflush(file); /* a reader behind a pipe wants to see it now */

@@ -31,6 +31,9 @@ static const char *list_inputs(const wg_model_step *step, char *text, size_t siz
 wg_value *(wg_step_input)(const char *at, const wg_model_step *step, const char *name)
 {
     char all[300];
+    if (!step || !name)
+        return step ? wg_graph_fail(step->graph, WG_EINVAL, at, "wg_step_input", "`name` is NULL")
+                    : NULL;
     for (size_t i = 0; i < step->n_inputs; i++)
         if (step->inputs[i] && strcmp(step->inputs[i]->name, name) == 0)
             return step->inputs[i];
@@ -64,9 +67,11 @@ static bool check_metric(const wg_model_step *step, const char *name, const wg_v
                        : wg_value_count(v) != 1 || !wg_dtype_is_float(v->dtype)
                            ? "expected a float scalar"
                            : NULL;
+    char shape[200];
     if (what)
-        wg_graph_fail(step->graph, WG_EINVAL, v->node->at, "wg_step_metric", "metric '%s': %s",
-                      name, what);
+        wg_graph_fail(step->graph, WG_EINVAL, v->node->at, "wg_step_metric",
+                      "metric '%s': %s; its value is %s%s", name, what, wg_dtype_name(v->dtype),
+                      wg_shape_text(&v->shape, shape, sizeof shape));
     return !what;
 }
 
@@ -85,14 +90,14 @@ void wg_step_metric(const wg_model_step *step, const char *name, wg_value *value
 
 static wg_value *scalar_input(wgi_step_graph *s, const wg_trainer_options *o, const char *name)
 {
-    return wg_input(s->graph, name, o->dtype ? o->dtype : WG_F32, WG_SCALAR);
+    return (wg_input)(NULL, s->graph, name, o->dtype ? o->dtype : WG_F32, WG_SCALAR);
 }
 
 static wg_value *build_model(wgi_step_graph *s, const wg_trainer_options *o, const wg_field *fields,
                              size_t n, const wg_shape *shapes, wg_mode mode)
 {
     for (size_t i = 0; i < n && s->inputs; i++)
-        s->inputs[i] = wg_input(s->graph, fields[i].name, fields[i].dtype, shapes[i]);
+        s->inputs[i] = (wg_input)(NULL, s->graph, fields[i].name, fields[i].dtype, shapes[i]);
     s->total = scalar_input(s, o, "total weight");
     const wg_model_step step = {s->graph, s->inputs, s->inputs ? n : 0, mode, s->total, s};
     return o->model(o->context, &step);
@@ -174,6 +179,22 @@ static void refuse_other_inputs(const wgi_step_graph *s, size_t n)
     free(needed);
 }
 
+/* With WG_LOSS_OF_UPDATE losses are divided by step->total, but metrics need not be. */
+static void need_total(wgi_step_graph *s, const wg_trainer_options *o, const wg_value *loss)
+{
+    if (o->scale == WG_LOSS_OF_UPDATE && wg_graph_status(s->graph) == WG_OK &&
+        !wg_depends_on(loss, s->total))
+        wg_graph_fail(s->graph, WG_EINVAL, loss->node->at, who,
+                      "expected a loss that is divided by step->total, as .scale = "
+                      "WG_LOSS_OF_UPDATE says, got one that does not depend on it");
+}
+
+static void find_sums(wgi_step_graph *s, const wg_trainer_options *o)
+{
+    for (size_t i = 0; i < s->n_metrics && o->scale == WG_LOSS_OF_UPDATE; i++)
+        s->metric[i].adds_up = wg_depends_on(s->metric[i].value, s->total);
+}
+
 /* The loss as the model returns it, an output. */
 static void build_loss(wgi_step_graph *s, const wg_trainer_options *o, const wg_field *fields,
                        size_t n, const wg_shape *shapes, wg_mode mode)
@@ -198,6 +219,10 @@ static void build_loss(wgi_step_graph *s, const wg_trainer_options *o, const wg_
         s->loss = output_as(loss, "loss");
     if (s->loss)
         refuse_other_inputs(s, n);
+    if (!s->loss)
+        return;
+    need_total(s, o, s->loss);
+    find_sums(s, o);
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */
@@ -272,6 +297,7 @@ static void differentiate_for(wgi_step_graph *s, const wg_trainer_options *o, si
     bool depends = false;
     if (!loss || !own)
         return;
+    need_total(s, o, loss);
     wg_value **gradient = own + d->n;
     for (size_t i = 0; i < d->n; i++)
         if (wgi_group_of_parameter(o, d->params[i]) == group) {

@@ -31,6 +31,7 @@ typedef struct wgi_step_metric {
     char name[WG_METRIC_NAME];
     wg_better better;
     wg_value *value;
+    bool adds_up; /* a sum divided by the weight of the update, not a mean over the batch */
 } wgi_step_metric;
 
 /* The values are scalars; those that a kind of step does not have are NULL. */

@@ -127,6 +127,8 @@ static wg_status validate(wg_trainer *t)
 
 wg_status wg_trainer_validate(wg_trainer *t, const wg_metric **metrics, size_t *n)
 {
+    if (!t)
+        return WG_EINVAL;
     wgi_error_clear(&t->error);
     t->stop = NULL;
     wg_status status = t->valid.s.batches
@@ -149,6 +151,8 @@ double wg_trainer_metric(wg_trainer *t, const char *name)
 
 wg_graph *wg_trainer_graph(wg_trainer *t, wg_mode mode)
 {
+    if (!t)
+        return NULL;
     bool training = mode == WG_MODE_TRAINING;
     const wg_source *source = training || !t->valid.s.batches ? &t->train.s : &t->valid.s;
     wg_shape *shapes;
@@ -171,7 +175,7 @@ wg_status wg_trainer_draw(wg_trainer *t, const char *path, const wg_picture_opti
 {
     wg_graph *g = wg_trainer_graph(t, WG_MODE_INFERENCE);
     if (!g)
-        return t->error.status;
+        return t ? t->error.status : WG_EINVAL;
     wg_status status = wg_picture_save(g, path, options, &t->error);
     wg_graph_free(g);
     return status;
@@ -367,15 +371,15 @@ void wg_trainer_free(wg_trainer *t)
 
 const char *wg_trainer_message(const wg_trainer *t)
 {
-    return t->error.text;
+    return t ? t->error.text : "the trainer is NULL";
 }
 
 int64_t wg_trainer_updates(const wg_trainer *t)
 {
-    return t->progress.update;
+    return t ? t->progress.update : 0;
 }
 
 wg_store *wg_trainer_store(const wg_trainer *t)
 {
-    return t->store;
+    return t ? t->store : NULL;
 }

@@ -190,9 +190,8 @@ static wg_status run_batch(wg_trainer *t, group *g, int64_t k, int kind, wgi_ste
     }
     if (status != WG_OK)
         return fail_batch(t, g, k, *p, status);
-    bool mean = t->options.scale == WG_LOSS_OF_BATCH;
     if (counts)
-        wgi_means_add(m, t->task.words.loss, *p, mean ? (double)size.weight : g->total, &size);
+        wgi_means_add(m, t->task.words.loss, *p, g->total, &size);
     return WG_OK;
 }
 

@@ -35,15 +35,19 @@ static void add(wgi_means *m, const char *name, double value, wg_better better)
         wgi_means_put(m, name, value, better, 0);
 }
 
-void wgi_means_add(wgi_means *m, const char *loss, const wgi_step_plan *p, double factor,
+void wgi_means_add(wgi_means *m, const char *loss, const wgi_step_plan *p, double total,
                    const wg_batch_size *size)
 {
+    const double weight = (double)size->weight;
     m->weight += size->weight;
     m->examples += size->examples;
-    add(m, loss, factor * wgi_place_get(&p->loss), WG_LESS_IS_BETTER);
-    for (size_t i = 0; i < p->n_metrics; i++)
-        add(m, p->metric[i].metric.name, factor * wgi_place_get(&p->metric[i].place),
-            p->metric[i].metric.better);
+    add(m, loss, (p->adds_up ? total : weight) * wgi_place_get(&p->loss), WG_LESS_IS_BETTER);
+    for (size_t i = 0; i < p->n_metrics; i++) {
+        const wgi_step_metric *metric = &p->metric[i].metric;
+        add(m, metric->name,
+            (metric->adds_up ? total : weight) * wgi_place_get(&p->metric[i].place),
+            metric->better);
+    }
 }
 
 void wgi_means_merge(wgi_means *to, const wgi_means *from)
@@ -82,8 +86,7 @@ static wg_status add_batch(wgi_means *m, wgi_plans *plans, const wg_source *sour
     status = wg_plan_run(p->plan, 0);
     if (status != WG_OK)
         return wgi_error_set(error, status, "validation: %s", wg_plan_message(p->plan));
-    bool mean = plans->options->scale == WG_LOSS_OF_BATCH;
-    wgi_means_add(m, loss, p, mean ? (double)size.weight : 1, &size);
+    wgi_means_add(m, loss, p, batch.total, &size);
     warn_if_not_finite(p, i, loss, error);
     return WG_OK;
 }

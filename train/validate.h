@@ -11,9 +11,10 @@ typedef struct wgi_means {
     int64_t weight, examples;
 } wgi_means;
 
-/* Adds a batch of that size: its loss, called `loss`, and its metrics, times `factor`.  Until
- * wgi_means_finish, values are sums. */
-void wgi_means_add(wgi_means *m, const char *loss, const wgi_step_plan *p, double factor,
+/* Adds a batch of that size: its loss, called `loss`, and its metrics.  What is a mean over the
+ * batch counts by the weight of the batch; what adds up over an update, or all of the validation,
+ * was divided by `total`.  Until wgi_means_finish, values are sums. */
+void wgi_means_add(wgi_means *m, const char *loss, const wgi_step_plan *p, double total,
                    const wg_batch_size *size);
 /* Adds sums to sums. */
 void wgi_means_merge(wgi_means *to, const wgi_means *from);

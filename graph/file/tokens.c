@@ -261,7 +261,7 @@ bool wgi_reader_int(wgi_reader *r, const char *what, int64_t min, int64_t max, i
     if (!wgi_number_read(text, WG_I64, out))
         return wgi_reader_expected(r, what);
     if (*out < min || *out > max)
-        return wgi_reader_fail(r, t, "%lld is outside %lld to %lld", (long long)*out,
+        return wgi_reader_fail(r, t, "%s is %lld, outside %lld to %lld", what, (long long)*out,
                                (long long)min, (long long)max);
     return wgi_reader_next(r);
 }

@@ -259,8 +259,8 @@ static const struct {
     void (*make)(scene *s);
     const char *message; /* how it begins */
 } mistakes[] = {
-    {result_past_the_end, "exp: result 1 was asked for, it has 1 (test_mistakes.c:"},
-    {result_below_zero, "exp: result -1 was asked for, it has 1 (test_mistakes.c:"},
+    {result_past_the_end, "wg_result_of: result 1 of exp was asked for, it has 1 (test_mistakes.c:"},
+    {result_below_zero, "wg_result_of: result -1 of exp was asked for, it has 1 (test_mistakes.c:"},
     {assign_nothing, "wg_assign: the value is NULL (test_mistakes.c:"},
     {assign_to_nothing, "wg_assign: the leaf is NULL (test_mistakes.c:"},
     {assign_across, "wg_assign: leaf and value are of two graphs (test_mistakes.c:"},
@@ -283,7 +283,7 @@ static const struct {
     {barrier_of_too_many, "barrier: no list of 2147483647 tokens"},
     {builder_with_a_long_text, "mine: 0000000000"},
     {clip_to_less_than_nothing, "clip_by_global_norm: max_norm is -1, must be 0 or more"},
-    {update_of_no_leaf, "adam: a parameter has no name"},
+    {update_of_no_leaf, "adam: expected parameters, got a value without a name, of exp"},
     {assign_to_input,
      "wg_assign: x is an input: only a parameter or a state can be assigned "
      "(test_mistakes.c:"},

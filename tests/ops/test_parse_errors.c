@@ -21,7 +21,7 @@ static void errors_say_where_and_what(void **state)
     } cases[] = {
         {"", "m:1:1: expected 'wengert-graph' at the beginning, found the end of the text"},
         {"\n\nhello", "m:3:1: expected 'wengert-graph' at the beginning, found 'hello'"},
-        {"wengert-graph 2", "m:1:15: 2 is outside 1 to 1"},
+        {"wengert-graph 2", "m:1:15: the version of the format is 2, outside 1 to 1"},
         {"wengert-graph x", "m:1:15: expected the version of the format, found 'x'"},
         {"wengert-graph 1 {nods=1}",
          "m:1:18: expected nodes, values, outputs, assigns or keys, found 'nods'"},

@@ -1,6 +1,7 @@
 /* The trainer of any model: its options, data, limits of memory and shapes of batches do what they
  * say. */
 #include "tests/train/classifier.h"
+#include "wengert/models/accuracy.h"
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
@@ -179,6 +180,57 @@ static void batches_of_an_update_add_up_to_one_large_batch(void **state)
             wg_trainer_free(t);
         }
     wg_trainer_free(whole);
+}
+
+/* The same accuracy as a mean over the batch, and as a sum divided by the weight of the update;
+ * with a context the loss is no such sum. */
+static wg_value *measured_model(void *context, const wg_model_step *step)
+{
+    wg_value *x = wg_step_input(step, "x"), *label = wg_step_input(step, "label");
+    wg_value *logits = wg_dense("logits", x, CLASSES, WG_ACTIVATION_NONE);
+    wg_value *right = wg_accuracy(logits, label, NULL);
+    wg_step_metric(step, "mean", right, WG_MORE_IS_BETTER);
+    right = wg_div(wg_scale(right, (double)wg_value_dim(x, 0)), step->total);
+    wg_step_metric(step, "sum", right, WG_MORE_IS_BETTER);
+    return wg_cross_entropy(logits, label, context ? NULL : step->total, NULL);
+}
+
+static void metrics_are_means_whether_losses_are_or_not(void **state)
+{
+    (void)state;
+    wg_examples some = examples; /* the last batch is smaller */
+    some.batch = 7;
+    wg_trainer_options o = usual();
+    o.model = measured_model;
+    o.scale = WG_LOSS_OF_UPDATE;
+    o.valid = &some;
+    o.after = (wg_amount){20, 'u'};
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    assert_int_equal(wg_trainer_validate(t, NULL, NULL), WG_OK);
+    const double mean = wg_trainer_metric(t, "mean"), sum = wg_trainer_metric(t, "sum");
+    check_that(mean > 0.1 && mean <= 1 && fabs(mean - sum) <= 1e-6, "%g and %g", mean, sum);
+    wg_trainer_free(t);
+    o.context = &some;
+    wg_error error;
+    assert_int_equal(wg_trainer_create(&t, &o, &error), WG_EINVAL);
+    check_that(strstr(error.text, "expected a loss that is divided by step->total") != NULL, "%s",
+               error.text);
+}
+
+/* What is asked of no trainer is answered all the same. */
+static void no_trainer_is_no_crash(void **state)
+{
+    (void)state;
+    assert_string_equal(wg_trainer_message(NULL), "the trainer is NULL");
+    assert_null(wg_trainer_store(NULL));
+    assert_null(wg_trainer_graph(NULL, WG_MODE_TRAINING));
+    assert_int_equal(wg_trainer_updates(NULL), 0);
+    assert_int_equal(wg_trainer_run(NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_trainer_validate(NULL, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_trainer_draw(NULL, "model.svg", NULL), WG_EINVAL);
+    assert_null(wg_step_input(NULL, "x"));
+    wg_print_event(NULL, &(wg_event){.text = "a line"});
 }
 
 /* One step of SGD: the gradient times the rate of each group. */
@@ -378,6 +430,8 @@ int main(void)
         cmocka_unit_test(a_limit_of_memory_changes_no_result),
         cmocka_unit_test(a_limit_of_memory_makes_few_plans),
         cmocka_unit_test(batches_of_an_update_add_up_to_one_large_batch),
+        cmocka_unit_test(metrics_are_means_whether_losses_are_or_not),
+        cmocka_unit_test(no_trainer_is_no_crash),
         cmocka_unit_test(groups_have_rates_and_decays_of_their_own),
         cmocka_unit_test(a_graph_with_a_loss_is_trained_as_its_function),
         cmocka_unit_test(the_graph_of_a_trainer_is_the_one_it_runs),

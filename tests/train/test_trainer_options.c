@@ -86,7 +86,8 @@ static void numbers_out_of_range(void **state)
                    "optimizer: weight_decay: expected 0 or more, got ");
     refuse_numbers(&o, &o.optimizer.clip_norm, negative, 2,
                    "optimizer: clip_norm: expected 0 or more, got ");
-    refuse_numbers(&o, &o.schedule.rate, no_rate, 3, "schedule: expected rates of 0 or more");
+    refuse_numbers(&o, &o.schedule.rate, no_rate, 3,
+                   "schedule: rate: expected a finite number of 0 or more, got ");
     wg_parameter_group group = {.names = "y*", .rate = 1};
     const char *groups = "group 0: expected names, and a rate and a decay of 0 or more, got ";
     o.groups = &group;
@@ -102,15 +103,15 @@ static void whole_numbers_and_kinds(void **state)
     (void)state;
     wg_trainer_options o = usual();
     o.accumulate = -1;
-    refused(&o, "accumulate: expected 1 or more");
+    refused(&o, "accumulate: expected 1 or more, got -1");
     o.accumulate = (1 << 24) + 1;
     refused(&o, "accumulate: expected at most 16777216");
     o = usual();
     o.optimizer.kind = (wg_optimizer_kind)77;
-    refused(&o, "optimizer: expected a kind of wg_optimizer_kind");
+    refused(&o, "optimizer: kind: expected one of wg_optimizer_kind, got 77");
     o = usual();
     o.schedule.kind = (wg_schedule_kind)77;
-    refused(&o, "schedule: expected a kind of wg_schedule_kind");
+    refused(&o, "schedule: kind: expected one of wg_schedule_kind, got 77");
     o = usual();
     o.schedule = (wg_schedule){WG_SCHEDULE_LINEAR, .rate = 1};
     o.after.n = 0;
@@ -120,13 +121,25 @@ static void whole_numbers_and_kinds(void **state)
     refused(&o, "groups is NULL");
     o = usual();
     o.threads = -1;
-    refused(&o, "threads: expected 0 or more");
+    refused(&o, "threads: expected 0 or more, got -1");
     o = usual();
     o.patience = -1;
     refused(&o, "patience: expected 0 or more");
     o = usual();
     o.keep = -1;
-    refused(&o, "keep: expected 0 or more");
+    refused(&o, "keep: expected 0 or more, got -1");
+    o = usual();
+    o.keep = 3;
+    refused(&o, "keep: expected a `folder`");
+    o = usual();
+    o.overwrite = true;
+    refused(&o, "overwrite: expected a `folder`");
+    o = usual();
+    o.schedule.warmup = -3;
+    refused(&o, "schedule: warmup: expected 0 or more, got -3");
+    o = usual();
+    o.scale = (wg_loss_scale)9;
+    refused(&o, "scale: expected one of wg_loss_scale, got 9");
     o = usual();
     o.dtype = WG_I32;
     refused(&o, "dtype: expected a float");
@@ -179,7 +192,9 @@ static void options_without_effect(void **state)
     o.schedule = (wg_schedule){WG_SCHEDULE_NOAM, .d_model = 512};
     refused(&o, "schedule: expected a kind and a rate above 0");
     o.schedule = (wg_schedule){WG_SCHEDULE_CONSTANT, .rate = -1};
-    refused(&o, "schedule: expected rates of 0 or more");
+    refused(&o, "schedule: rate: expected a finite number of 0 or more, got -1");
+    o.schedule = (wg_schedule){WG_SCHEDULE_COSINE, .rate = 0.1, .floor = 1};
+    refused(&o, "schedule: expected a floor of at most the rate");
 }
 
 static void amounts(void **state)
@@ -298,10 +313,14 @@ static void validation_on_other_fields(void **state)
     const wg_examples sets[] = {{others, 2, COUNT, .batch = 2},
                                 {renamed, 1, COUNT, .batch = 2},
                                 {whole, 1, COUNT, .batch = 2}};
+    static const char *const messages[] = {
+        "the validation data: expected as many fields as the training data have, 1, got 2",
+        "the validation data: field 0: expected x of f32, as in the training data, got z of f32",
+        "the validation data: field 0: expected x of f32, as in the training data, got x of i32"};
     for (int i = 0; i < WG_COUNT(sets); i++) {
         wg_trainer_options o = usual();
         o.valid = &sets[i];
-        refused(&o, "the validation data: expected the fields of the training data");
+        refused(&o, messages[i]);
     }
     assert_true(refusals > 40); /* this test is the last one */
 }

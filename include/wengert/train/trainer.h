@@ -74,13 +74,14 @@ typedef enum wg_better {
 WG_API void wg_step_metric(const wg_model_step *step, const char *name, wg_value *value,
                            wg_better better);
 
-/** What the scalars of a model, its loss and its metrics, are divided by. */
+/** What the losses of a model are divided by. */
 typedef enum wg_loss_scale {
     /** They are means over their batch.  The trainer weighs the batches of an update, and those of
      * the validation data, by wg_batch_size.weight. */
     WG_LOSS_OF_BATCH = 0,
-    /** They are sums over their batch, divided by wg_model_step.total: so they add up over an
-     * update.  For validation `total` is 1, and the trainer divides the sums by all weights. */
+    /** Losses are sums over their batch, divided by wg_model_step.total: so they add up over an
+     * update.  For validation `total` is 1, and the trainer divides the sums by all weights.  A
+     * metric that is divided by `total` is such a sum, too; others are means over their batch. */
     WG_LOSS_OF_UPDATE
 } wg_loss_scale;
 
@@ -157,7 +158,7 @@ typedef struct wg_listener {
 } wg_listener;
 
 /** A wg_listener.tell whose context is a FILE: writes the text of the event there, if it has one,
- * as a line: `.listener = {wg_print_event, stdout}`. */
+ * as a line: `.listener = {wg_print_event, stdout}`.  NULL: nothing is written. */
 WG_API void wg_print_event(void *file, const wg_event *event);
 
 /** A run.  Zero means the default in every field but the model, its data and the schedule.  What it
@@ -275,7 +276,7 @@ WG_API WG_MUST_USE wg_status wg_trainer_validate(wg_trainer *t, const wg_metric 
 /** The value of a metric in the last validation, "loss" or one of the model's; NaN if there was no
  * validation or no such metric. */
 WG_API double wg_trainer_metric(wg_trainer *t, const char *name);
-/** Why the last run or validation failed; valid as long as t. */
+/** Why the last run or validation failed; valid as long as t.  Of NULL: that it is NULL. */
 WG_API const char *wg_trainer_message(const wg_trainer *t);
 /** The graph that the trainer runs, to be drawn, printed, or checked (wg_gradcheck) before the run:
  * for WG_MODE_TRAINING that of an update, the model with its gradient and the optimizer, for the
