@@ -34,6 +34,8 @@ if(DOXYGEN)
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endif()
 
+add_test(NAME house_headers COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_headers.sh ${PROJECT_SOURCE_DIR})
+
 # No part leans on the library of another.
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize|--coverage")
   add_test(NAME house_parts COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_parts.sh ${PROJECT_SOURCE_DIR}
@@ -41,7 +43,7 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize|
   set_tests_properties(house_parts PROPERTIES TIMEOUT ${WG_TEST_TIMEOUT} LABELS slow)
 endif()
 
-foreach(test house_rooms house_calls house_symbols house_format house_repeats house_reference house_parts)
+foreach(test house_rooms house_calls house_symbols house_format house_repeats house_reference house_headers house_parts)
   if(TEST ${test})
     set_property(TEST ${test} APPEND PROPERTY LABELS house)
   endif()

@@ -247,8 +247,8 @@ static void put_large_numbers(setting *s, const simd_conv *a, float *x, float *w
 
 /* What is rounded on the way to a sum: 4 times the points of x, 4 times those of weights, a product
  * for each channel, the sum of these, and 4 times that of points; each by half an epsilon at most,
- * of magnitudes that add up to (8 / 3)^2 times those of the definition, or less.  In whichever order
- * the compiler has it: equal numbers are rounded alike each time, which adds up. */
+ * of magnitudes that add up to (8 / 3)^2 times those of the definition, or less.  In whichever
+ * order the compiler has it: equal numbers are rounded alike each time, which adds up. */
 static double in_any_order(int64_t channels)
 {
     return 64.0 / 9 * (double)(4 + 4 + 1 + channels + 4) * (double)FLT_EPSILON / 2;
