@@ -65,8 +65,9 @@ static wg_status check_tensor(wgi_header_entry *e, const char *data, uint64_t si
     if (e->begin > e->end || e->end > size)
         return wgi_error_file(error, WG_EDATA, path,
                               "tensor %s: expected offsets within %" PRIu64 " bytes, got [%" PRIu64
-                              ", %" PRIu64 "]",
-                              t->name, size, e->begin, e->end);
+                              ", %" PRIu64 "]%s",
+                              t->name, size, e->begin, e->end,
+                              e->begin > e->end ? "" : ": the file ends too early");
     if (e->end - e->begin != bytes)
         return wgi_error_file(error, WG_EDATA, path,
                               "tensor %s: expected %" PRIu64 " bytes for %s %s, got %" PRIu64,

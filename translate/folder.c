@@ -22,7 +22,8 @@ wg_status wg_folder_check(const char *folder, wg_error *error)
     wg_status status = wg_folder_has(folder, WG_FILE_CONFIG, &has, error);
     return status != WG_OK || has
                ? status
-               : wgi_error_file(error, WG_EIO, folder, "not a model folder: it has no %s",
+               : wgi_error_file(error, WG_EIO, folder,
+                                "not a model folder: it has no %s, as `wengert train` writes",
                                 WG_FILE_CONFIG);
 }
 

@@ -259,8 +259,8 @@ static const struct {
     void (*make)(scene *s);
     const char *message; /* how it begins */
 } mistakes[] = {
-    {result_past_the_end, "wg_result_of: result 1 of exp was asked for, it has 1 (test_mistakes.c:"},
-    {result_below_zero, "wg_result_of: result -1 of exp was asked for, it has 1 (test_mistakes.c:"},
+    {result_past_the_end, "wg_result_of: result 1 of exp was asked for, it has 1 (test_m"},
+    {result_below_zero, "wg_result_of: result -1 of exp was asked for, it has 1 (test_mis"},
     {assign_nothing, "wg_assign: the value is NULL (test_mistakes.c:"},
     {assign_to_nothing, "wg_assign: the leaf is NULL (test_mistakes.c:"},
     {assign_across, "wg_assign: leaf and value are of two graphs (test_mistakes.c:"},
