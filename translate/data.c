@@ -216,7 +216,9 @@ wg_status wgi_data_batches(wg_batches **out, const wgi_training_data *d, const w
                                         .source_pad = wg_vocabulary_pad(d->vocabularies.side[0])};
     status = wg_batches_create(out, corpus, &options, error);
     if (status == WG_EDATA)
-        wgi_error_add(error, "; max-length %lld would skip such pairs",
+        wgi_error_add(error,
+                      "; a larger mini-batch-words has room for it, and max-length %lld would skip "
+                      "such pairs",
                       (long long)wg_settings_longest(s));
     return status;
 }

@@ -84,18 +84,24 @@ static void clear_results(const wg_plan *p)
     }
 }
 
+static wg_status refuse_nowhere(wg_graph *g)
+{
+    wgi_graph_retry(g);
+    if (wg_graph_status(g) == WG_OK) {
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_plan_create", "`out` is NULL");
+        wgi_graph_let_pass(g);
+    }
+    return WG_EINVAL;
+}
+
 wg_status wg_plan_create(wg_plan **out, wg_graph *g, const wg_plan_options *options)
 {
-    if (out)
-        *out = NULL;
+    if (!out)
+        return refuse_nowhere(g);
+    *out = NULL;
     wgi_graph_retry(g);
     if (wg_graph_status(g) != WG_OK)
         return wg_graph_status(g);
-    if (!out) {
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_plan_create", "`out` is NULL");
-        wgi_graph_let_pass(g);
-        return WG_EINVAL;
-    }
     wg_plan *plan = calloc(1, sizeof *plan);
     if (!plan) {
         wg_graph_fail(g, WG_ENOMEM, NULL, "wg_plan_create", "out of memory");

@@ -266,6 +266,8 @@ static void wrong_arguments_are_refused(void **state)
     assert_null(p);
     assert_int_equal(wg_plan_create(NULL, NULL, NULL), WG_EINVAL);
     wg_graph *g = wg_graph_new(), *other = wg_graph_new();
+    assert_int_equal(wg_plan_create(NULL, g, NULL), WG_EINVAL);
+    assert_string_equal(wg_graph_message(g), "wg_plan_create: `out` is NULL");
     wg_value *x = wg_input(other, "x", WG_F32, WG_SHAPE(2));
     assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.outputs = &x, .n_outputs = 1}),
                      WG_EINVAL);

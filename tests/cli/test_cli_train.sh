@@ -38,7 +38,7 @@ code 3 train --model m --vocab-kind words --train-sets two one; says err "expect
 code 4 train --model /dev/null/m --config small.yml
 
 code 3 train --model m --vocab-kind chars --train-sets two two --mini-batch-words 3
-says err "expected at most 3 tokens with padding, as a batch has, got 4; max-length 1 would skip such pairs"
+says err "expected at most 3 tokens with padding, as a batch has, got 4; a larger mini-batch-words has room for it, and max-length 1 would skip such pairs"
 holds "what failed left no folder" ! -e m
 
 # configuration: flags over files, whatever the order; the dump read back is the same
