@@ -134,15 +134,32 @@ static void compare_leaf(const wgi_plans *p, const wg_value *v)
                       wg_dtype_name(v->dtype), wg_shape_text(&v->shape, want, sizeof want));
 }
 
+/* Training would go on with what a validation leaves in a state. */
+static void refuse_assignments(const wgi_plans *p, wg_graph *g)
+{
+    for (size_t i = 0; i < wg_graph_assign_count(g); i++) {
+        wg_value *leaf, *value;
+        wg_graph_assign_at(g, i, &leaf, &value);
+        if (wg_graph_status(g) == WG_OK && wg_store_find(p->store, leaf->name))
+            wg_graph_fail(g, WG_EINVAL, value->node->at, who,
+                          "the model assigns to %s in validation too, and training would go on "
+                          "with that: where step->mode is WG_MODE_INFERENCE, build it without "
+                          "(wg_batchnorm_layer: `training` false)",
+                          leaf->name);
+    }
+}
+
 /* The first plan has made what is trained and saved.  A parameter that only another graph has, of
  * validation or of a batch of another shape, would keep its initial value. */
-bool wgi_plans_have_leaves(const wgi_plans *p, wg_graph *g)
+bool wgi_plans_accept(const wgi_plans *p, wg_graph *g, int kind)
 {
     for (size_t i = 0; wg_store_count(p->store) && i < wg_graph_value_count(g); i++) {
         const wg_value *v = wg_graph_value(g, i);
         if (wg_graph_status(g) == WG_OK && is_stored(v))
             compare_leaf(p, v);
     }
+    if (kind & WGI_STEP_EVALUATES && wg_graph_status(g) == WG_OK)
+        refuse_assignments(p, g);
     return wg_graph_status(g) == WG_OK;
 }
 
@@ -154,7 +171,7 @@ static wg_status make_within(const wgi_plans *p, const wgi_plan_key *key, bool l
     const wg_shape *shapes = p->shapes + (size_t)key->n[0] * p->n_fields;
     wgi_step_build(s, o, p->fields, p->n_fields, shapes, (int)key->n[1], (wgi_group_set)key->n[2]);
     *plan = NULL;
-    if (!wgi_plans_have_leaves(p, s->graph))
+    if (!wgi_plans_accept(p, s->graph, (int)key->n[1]))
         return wg_graph_status(s->graph);
     size_t others = s->graph ? bytes_of_others(p, s->graph) : 0;
     if (leaves_room)

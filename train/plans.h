@@ -67,9 +67,10 @@ wg_status wgi_plans_fill(wgi_plans *p, const wgi_step_batch *batch, wgi_step_pla
 /* Describes a batch: its shapes are scratch of the plans.  What cannot be is WG_EINVAL. */
 wg_status wgi_plans_describe(wgi_plans *p, const wg_source *source, int64_t epoch, int64_t i,
                              wg_shape **shapes, wg_batch_size *size, wg_error *error);
-/* Whether the graph has no parameters but those of the first plan, and these, and its states, as
- * they were there; otherwise it is in error. */
-bool wgi_plans_have_leaves(const wgi_plans *p, wg_graph *g);
+/* Whether the graph of that kind has no parameters but those of the first plan, and these, and its
+ * states, as they were there, and for validation assigns to none of them; otherwise it is in
+ * error. */
+bool wgi_plans_accept(const wgi_plans *p, wg_graph *g, int kind);
 double wgi_place_get(const wgi_place *place);
 
 #endif

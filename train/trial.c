@@ -88,7 +88,7 @@ static wg_status try_batch(wg_trainer *t, const wg_source *source, int64_t i, in
     if (status != WG_OK)
         return status;
     wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes, kind, resting);
-    wgi_plans_have_leaves(&t->plans, s.graph);
+    wgi_plans_accept(&t->plans, s.graph, kind);
     status = wg_graph_status(s.graph);
     if (status != WG_OK)
         wgi_error_set(&t->error, status, "%sbatch %" PRId64 ": %s", evaluates ? "validation: " : "",

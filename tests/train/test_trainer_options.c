@@ -305,6 +305,36 @@ static void sources_that_cannot_be(void **state)
     }
 }
 
+/* With a context, the statistics of batches are recorded in validation, too. */
+static wg_value *normalised_model(void *context, const wg_model_step *step)
+{
+    bool records = context || step->mode == WG_MODE_TRAINING;
+    wg_value *h = wg_batchnorm_layer("norm", wg_step_input(step, "x"), records, NULL);
+    return wg_mean(wg_square(h), WG_ALL_AXES, WG_DROP);
+}
+
+static void validation_that_changes_training(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.model = normalised_model;
+    o.validate.n = 1;
+    o.valid = &examples;
+    o.context = &o;
+    refused(&o, "the model assigns to norm/running_mean in validation too");
+    o.valid = NULL;
+    o.validate.n = 0;
+    wg_trainer *t;
+    wg_error error;
+    check_that(wg_trainer_create(&t, &o, &error) == WG_OK, "%s", error.text);
+    wg_trainer_free(t);
+    o.valid = &examples;
+    o.validate.n = 1;
+    o.context = NULL;
+    check_that(wg_trainer_create(&t, &o, &error) == WG_OK, "%s", error.text);
+    wg_trainer_free(t);
+}
+
 static void validation_on_other_fields(void **state)
 {
     (void)state;
@@ -337,6 +367,7 @@ int main(void)
         cmocka_unit_test(examples_that_cannot_be),
         cmocka_unit_test(sources_that_cannot_be),
         cmocka_unit_test(validation_on_other_fields),
+        cmocka_unit_test(validation_that_changes_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
