@@ -5,7 +5,7 @@
 size_t wgi_name_distance(const char *written, const char *name)
 {
     enum { LONGEST = 64 };
-    size_t row[LONGEST + 1], n = strlen(written), m = strlen(name), max = (n + 2) / 3;
+    size_t row[LONGEST + 1], n = strlen(written), m = strlen(name), max = n / 3 + 1;
     n = n < LONGEST ? n : LONGEST;
     m = m < LONGEST ? m : LONGEST;
     for (size_t j = 0; j <= m; j++)

@@ -18,6 +18,12 @@ void wgi_translation_shapes(wg_shape shapes[WGI_TRANSLATION_FIELDS], int64_t row
     shapes[WGI_TARGET_IN] = shapes[WGI_TARGET_OUT] = WG_SHAPE(rows, target_length);
 }
 
+/* Divided by the weight of all, as WG_LOSS_OF_UPDATE wants it. */
+static wg_value *part_of(const wg_model_step *step, wg_value *sum)
+{
+    return wg_div(sum, sum ? wg_cast(step->total, sum->dtype) : NULL);
+}
+
 /* Sums over the targets that count, without dropout: the label-smoothed cost, which is returned,
  * -log p, and the targets that have the greatest logit. */
 static wg_value *evaluate(const wg_model_step *step, wg_transformer *m,
@@ -38,9 +44,9 @@ static wg_value *evaluate(const wg_model_step *step, wg_transformer *m,
     wg_value *hit =
         wg_equal(best, targets ? wg_cast(targets, WG_I64) : NULL); /* padding never counts */
     wg_value *hits = wg_sum(wg_cast(hit, c->dtype), WG_ALL_AXES, WG_DROP);
-    wg_step_metric(step, "cross-entropy", nll, WG_LESS_IS_BETTER);
-    wg_step_metric(step, "accuracy", hits, WG_MORE_IS_BETTER);
-    return cost;
+    wg_step_metric(step, "cross-entropy", part_of(step, nll), WG_LESS_IS_BETTER);
+    wg_step_metric(step, "accuracy", part_of(step, hits), WG_MORE_IS_BETTER);
+    return part_of(step, cost);
 }
 
 static wg_value *model(void *context, const wg_model_step *step)
