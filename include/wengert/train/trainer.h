@@ -168,7 +168,8 @@ typedef struct wg_trainer_options {
 
     /** Builds the model in step->graph and returns its loss, a float scalar; or NULL after an
      * error, which is the graph's.  Called for each shape of a batch, and again for validation; the
-     * parameters must have the same names, dtypes and shapes each time. */
+     * parameters must have the same names, dtypes and shapes each time, and for validation it may
+     * assign to no state that training has. */
     wg_value *(*model)(void *context, const wg_model_step *step);
     void *context;  /**< first argument of `model` */
     wg_value *loss; /**< in place of `model`: the loss in a graph whose inputs are the fields */
