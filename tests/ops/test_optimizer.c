@@ -362,7 +362,7 @@ static void bad_options_are_refused(void **state)
     s = open_session(WG_F32);
     wg_value *unnamed = wg_fill(s.g, WG_F32, WG_SHAPE(N), 0);
     wg_adam_update(&unnamed, &s.grad, 1, s.lr, NULL);
-    small_refused(s.g, "a parameter has no name");
+    small_refused(s.g, "expected parameters, got a value without a name, of fill");
     s = open_session(WG_F32);
     wg_moving_average(s.p, s.grad, 1.5);
     small_refused(s.g, "decay is 1.5, must be in [0, 1]");
