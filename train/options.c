@@ -120,9 +120,6 @@ static const char *idle_option(const wg_trainer_options *o)
         {o->validate.n && !has_valid, "validate: there is no validation data"},
         {o->patience > 0 && !o->validate.n,
          "patience: expected an interval of validations, `validate`"},
-        {o->save.n && !o->folder, "save: expected a `folder` to save in"},
-        {o->keep && !o->folder, "keep: expected a `folder` with checkpoints to keep"},
-        {o->overwrite && !o->folder, "overwrite: expected a `folder` to start anew"},
         {o->metrics && !o->validate.n,
          "metrics: expected an interval of validations, `validate`, which find the best models"},
     };

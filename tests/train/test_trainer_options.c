@@ -129,12 +129,6 @@ static void whole_numbers_and_kinds(void **state)
     o.keep = -1;
     refused(&o, "keep: expected 0 or more, got -1");
     o = usual();
-    o.keep = 3;
-    refused(&o, "keep: expected a `folder`");
-    o = usual();
-    o.overwrite = true;
-    refused(&o, "overwrite: expected a `folder`");
-    o = usual();
     o.schedule.warmup = -3;
     refused(&o, "schedule: warmup: expected 0 or more, got -3");
     o = usual();
