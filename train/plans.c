@@ -46,6 +46,7 @@ static void find_places(wgi_step_plan *io, wg_plan *plan, const wgi_step_graph *
     io->vote = place_of(plan, s->vote);
     io->votes = place_of(plan, s->votes);
     io->losses = place_of(plan, s->losses);
+    io->adds_up = s->adds_up;
     io->n_metrics = s->n_metrics;
     for (size_t i = 0; i < s->n_metrics; i++)
         io->metric[i] = (wgi_placed_metric){s->metric[i], place_of(plan, s->metric[i].value)};
@@ -201,7 +202,6 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
     if (status == WG_OK) {
         wgi_averages_start(p->store, tensors);
         find_places(io, *plan, &s, p->n_fields);
-        ((wgi_step_plan *)io)->adds_up = p->options->scale == WG_LOSS_OF_UPDATE;
     } else {
         fail(p, p->shapes + (size_t)key->n[0] * p->n_fields, status,
              s.graph ? wg_graph_message(s.graph) : "out of memory", error);
@@ -268,14 +268,6 @@ static wg_status batch_failed(const char *function, wg_status status, int64_t ep
                             epoch + 1);
 }
 
-static bool is_shape(const wg_shape *s)
-{
-    bool right = s->rank >= 0 && s->rank <= WG_MAX_RANK;
-    for (int i = 0; right && i < s->rank; i++)
-        right = s->dim[i] >= 0;
-    return right;
-}
-
 static wg_status wrong_shape(const wg_field *f, const wg_shape *shape, int64_t epoch, int64_t i,
                              wg_error *error)
 {
@@ -304,7 +296,7 @@ wg_status wgi_plans_describe(wgi_plans *p, const wg_source *source, int64_t epoc
                              i + 1, epoch + 1, size->weight);
     size->examples = size->examples ? size->examples : size->weight;
     for (size_t k = 0; k < p->n_fields; k++)
-        if (!is_shape(&(*shapes)[k]))
+        if (!wg_shape_valid(&(*shapes)[k], p->fields[k].dtype))
             return wrong_shape(&p->fields[k], &(*shapes)[k], epoch, i, error);
     return WG_OK;
 }

@@ -21,7 +21,7 @@ typedef struct wgi_placed_metric {
 typedef struct wgi_step_plan {
     wg_plan *plan;
     wgi_place total, share, rate, loss, norm, vote, votes, losses;
-    bool adds_up; /* the loss, as wgi_step_metric.adds_up */
+    bool adds_up; /* the loss */
     wgi_placed_metric metric[WGI_MAX_STEP_METRICS];
     size_t n_metrics;
     void *inputs[]; /* [fields] */

@@ -191,7 +191,8 @@ static void need_total(wgi_step_graph *s, const wg_trainer_options *o, const wg_
 
 static void find_sums(wgi_step_graph *s, const wg_trainer_options *o)
 {
-    for (size_t i = 0; i < s->n_metrics && o->scale == WG_LOSS_OF_UPDATE; i++)
+    s->adds_up = o->scale == WG_LOSS_OF_UPDATE;
+    for (size_t i = 0; i < s->n_metrics && s->adds_up; i++)
         s->metric[i].adds_up = wg_depends_on(s->metric[i].value, s->total);
 }
 
@@ -217,10 +218,9 @@ static void build_loss(wgi_step_graph *s, const wg_trainer_options *o, const wg_
                       wg_shape_text(&loss->shape, shape, sizeof shape));
     else
         s->loss = output_as(loss, "loss");
-    if (s->loss)
-        refuse_other_inputs(s, n);
     if (!s->loss)
         return;
+    refuse_other_inputs(s, n);
     need_total(s, o, s->loss);
     find_sums(s, o);
 }

@@ -42,6 +42,7 @@ typedef struct wgi_step_graph {
     wg_value *share;    /* of this batch in it; only where the loss is a mean over the batch  */
     wg_value *rate;     /* learning rate                          */
     wg_value *loss;     /* as the model returned it               */
+    bool adds_up;       /* the loss, as wgi_step_metric.adds_up   */
     wg_value *others;   /* the sum of the losses of groups that do not rest; NULL: there are none */
     wg_value *counted;  /* all losses, or -0 of no batch          */
     wg_value *norm;     /* of the gradient, before clipping       */

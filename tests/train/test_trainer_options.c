@@ -299,6 +299,41 @@ static void sources_that_cannot_be(void **state)
     }
 }
 
+static void fields_of_one_name(void **state)
+{
+    (void)state;
+    const wg_field twice[] = {fields[0], fields[0]};
+    const wg_examples same = {twice, 2, COUNT, .batch = 2};
+    wg_trainer_options o = usual();
+    o.train = &same;
+    refused(&o, "expected fields of different names, got two called x, fields 0 and 1");
+}
+
+static wg_status describe_nothing(void *context, int64_t epoch, int64_t i, wg_shape *shapes,
+                                  wg_batch_size *size, wg_error *error)
+{
+    (void)context, (void)epoch, (void)i, (void)error;
+    shapes[0] = WG_SHAPE(-4, IN);
+    *size = (wg_batch_size){.weight = 1};
+    return WG_OK;
+}
+
+static void shapes_that_cannot_be(void **state)
+{
+    (void)state;
+    const wg_source source = {
+        .fields = fields, .n_fields = 1, .batches = 1, .describe = describe_nothing, .fill = fill};
+    wg_trainer_options o = usual();
+    o.train = NULL;
+    o.train_source = &source;
+    wg_trainer *t;
+    wg_error error;
+    assert_int_equal(wg_trainer_create(&t, &o, &error), WG_ESHAPE);
+    check_that(strstr(error.text, "batch 1 of epoch 1: `describe`: expected a shape") &&
+                   strstr(error.text, "for x, got [-4,2]"),
+               "%s", error.text);
+}
+
 /* With a context, the statistics of batches are recorded in validation, too. */
 static wg_value *normalised_model(void *context, const wg_model_step *step)
 {
@@ -361,6 +396,8 @@ int main(void)
         cmocka_unit_test(examples_that_cannot_be),
         cmocka_unit_test(sources_that_cannot_be),
         cmocka_unit_test(validation_on_other_fields),
+        cmocka_unit_test(fields_of_one_name),
+        cmocka_unit_test(shapes_that_cannot_be),
         cmocka_unit_test(validation_that_changes_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
