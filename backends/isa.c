@@ -20,8 +20,8 @@
 #include <unistd.h>
 #endif
 
-static const char *const names[] = {"SSE41",           "AVX2", "AVX512_CORE", "AVX512_CORE_VNNI",
-                                    "AVX512_CORE_AMX", "ALL"};
+static const char *const names[] = {
+    "SSE41", "AVX2", "AVX2_VNNI", "AVX512_CORE", "AVX512_CORE_VNNI", "AVX512_CORE_AMX", "ALL"};
 
 const char *wg_isa_name(wg_isa isa)
 {
@@ -57,6 +57,19 @@ static bool has_f16c(void)
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 #else
     return __builtin_cpu_supports("f16c");
+#endif
+}
+#endif
+
+#if defined(__x86_64__)
+static bool has_avx_vnni(void)
+{
+#if ASKS_PROCESSOR
+    enum { LEAF = 7, PART = 1, AVX_VNNI = 1 << 4 };
+    unsigned a, b, c, d;
+    return __get_cpuid_count(LEAF, PART, &a, &b, &c, &d) && a & AVX_VNNI;
+#else
+    return __builtin_cpu_supports("avxvnni");
 #endif
 }
 #endif
@@ -97,7 +110,7 @@ static wg_isa processor(void)
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return __builtin_cpu_supports("avx512vnni") ? WG_ISA_AVX512_CORE_VNNI : WG_ISA_AVX512_CORE;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return WG_ISA_AVX2;
+        return has_avx_vnni() ? WG_ISA_AVX2_VNNI : WG_ISA_AVX2;
 #endif
     return WG_ISA_SSE41;
 }
@@ -109,5 +122,9 @@ wg_isa wg_isa_best(void)
         return have;
     if (cap == WG_ISA_AVX512_CORE_AMX)
         return have == WG_ISA_AVX512_CORE_VNNI && has_amx() ? cap : have;
+#if defined(__x86_64__)
+    if (cap == WG_ISA_AVX2_VNNI && cap < have) /* which some with AVX-512 lack */
+        return has_avx_vnni() ? cap : WG_ISA_AVX2;
+#endif
     return cap < have ? cap : have;
 }

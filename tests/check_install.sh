@@ -40,7 +40,7 @@ LD_LIBRARY_PATH=$(flags --variable=libdir) "$work/by_pkg_config" | tail -1
 # The page says $HOME/wengert, and cc.
 mkdir -p "$work/home/bin"
 ln -s "$work/there" "$work/home/wengert"
-printf '#!/bin/sh\nexec "%s" "$@"\n' "${CC:-cc}" >"$work/home/bin/cc"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$(command -v "${CC:-cc}")" >"$work/home/bin/cc"
 chmod +x "$work/home/bin/cc"
 HOME="$work/home" PATH="$work/home/bin:$PATH" sh "$source/tests/docs/commands.sh" "$wengert" "$source" package \
     "$source/docs/getting-started.md"

@@ -19,7 +19,7 @@ typedef double wide;
 static const double EPSILON = (double)FLT_EPSILON;
 #endif
 
-enum { MAX = 40000, GUARD = 16, TABLES = 5 };
+enum { MAX = 40000, GUARD = 16, TABLES = 6 };
 
 typedef struct setting {
     const simd_table *table[TABLES];
@@ -48,11 +48,27 @@ static inline setting all_tables(void)
     return s;
 }
 
-/* The same for the kernels of 8-bit integers: with VNNI, no others are compiled again. */
-static inline setting int8_tables(void)
+#if defined(__x86_64__)
+/* Whether the set is this processor's and below the cap, if there is one */
+static inline bool has_avx2_vnni(void)
+{
+    const char *cap = getenv(WG_ISA_VARIABLE);
+    if (cap && *cap)
+        return wg_isa_best() == WG_ISA_AVX2_VNNI;
+    setenv(WG_ISA_VARIABLE, wg_isa_name(WG_ISA_AVX2_VNNI), 1);
+    wg_isa best = wg_isa_best();
+    unsetenv(WG_ISA_VARIABLE);
+    return best == WG_ISA_AVX2_VNNI;
+}
+#endif
+
+/* The same for products of integers: with VNNI, no other kernels are compiled again. */
+static inline setting integer_tables(void)
 {
     setting s = all_tables();
 #if defined(__x86_64__)
+    if (has_avx2_vnni())
+        s.table[s.n_tables++] = &wgi_simd_table_avx2vnni;
     if (wg_isa_best() >= WG_ISA_AVX512_CORE_VNNI)
         s.table[s.n_tables++] = &wgi_simd_table_avx512vnni;
     if (wg_isa_best() >= WG_ISA_AVX512_CORE_AMX)

@@ -134,7 +134,9 @@ static wg_status list_facts(facts *f, wg_trainer *t)
 {
     const wg_trainer_options *o = &t->options;
     const wg_checkpoint_options *files = &t->task.files;
-    const wg_isa isa = wg_isa_best();
+    wg_isa isa = wg_isa_best();
+    if (isa == WG_ISA_AVX2_VNNI) /* its products are of integers: training does without */
+        isa = WG_ISA_AVX2;
     add_program(f);
     add_bytes(f, "instruction set", &isa, sizeof isa);
     for (size_t i = 0; i < files->n_settings; i++)

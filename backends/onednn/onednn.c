@@ -131,6 +131,7 @@ static void cap_instructions(void)
 {
     static const dnnl_cpu_isa_t sets[] = {[WG_ISA_SSE41] = dnnl_cpu_isa_sse41,
                                           [WG_ISA_AVX2] = dnnl_cpu_isa_avx2,
+                                          [WG_ISA_AVX2_VNNI] = dnnl_cpu_isa_avx2_vnni,
                                           [WG_ISA_AVX512_CORE] = dnnl_cpu_isa_avx512_core,
                                           [WG_ISA_AVX512_CORE_VNNI] = dnnl_cpu_isa_avx512_core_vnni,
                                           [WG_ISA_AVX512_CORE_AMX] = dnnl_cpu_isa_avx512_core_amx};

@@ -95,6 +95,7 @@ static const simd_table *best_kernels(void)
         [WG_ISA_SSE41] = &wgi_simd_table_base,
 #if defined(__x86_64__)
         [WG_ISA_AVX2] = &wgi_simd_table_avx2,
+        [WG_ISA_AVX2_VNNI] = &wgi_simd_table_avx2vnni,
         [WG_ISA_AVX512_CORE] = &wgi_simd_table_avx512,
         [WG_ISA_AVX512_CORE_VNNI] = &wgi_simd_table_avx512vnni,
         [WG_ISA_AVX512_CORE_AMX] = &wgi_simd_table_amx,

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #endif
 
-static const char accepted[] = "SSE41, AVX2, AVX512_CORE, AVX512_CORE_VNNI, "
+static const char accepted[] = "SSE41, AVX2, AVX2_VNNI, AVX512_CORE, AVX512_CORE_VNNI, "
                                "AVX512_CORE_AMX, ALL";
 
 static const struct {
@@ -21,12 +21,14 @@ static const struct {
 } caps[] = {
     {"SSE41", WG_ISA_SSE41},
     {"AVX2", WG_ISA_AVX2},
+    {"AVX2_VNNI", WG_ISA_AVX2_VNNI},
     {"AVX512_CORE", WG_ISA_AVX512_CORE},
     {"AVX512_CORE_VNNI", WG_ISA_AVX512_CORE_VNNI},
     {"AVX512_CORE_AMX", WG_ISA_AVX512_CORE_AMX},
     {"ALL", WG_ISA_ALL},
     {"sse41", WG_ISA_SSE41},
     {"avx2", WG_ISA_AVX2},
+    {"Avx2_vnni", WG_ISA_AVX2_VNNI},
     {"avx512_core", WG_ISA_AVX512_CORE},
     {"Avx512_Core_Vnni", WG_ISA_AVX512_CORE_VNNI},
     {"all", WG_ISA_ALL},
@@ -68,7 +70,8 @@ static bool may_use_tiles(void)
 /* The best set of this processor, from what the system says, not the compiler's functions. */
 static wg_isa best_of_processor(void)
 {
-    static const char *const avx2[] = {" avx2 ", " fma "}, *const vnni[] = {" avx512_vnni "},
+    static const char *const avx2[] = {" avx2 ", " fma "}, *const avx_vnni[] = {" avx_vnni "},
+                             *const vnni[] = {" avx512_vnni "},
                              *const amx[] = {" amx_tile ", " amx_bf16 "},
                              *const core[] = {" avx512f ", " avx512bw ", " avx512dq ",
                                               " avx512vl "};
@@ -76,12 +79,17 @@ static wg_isa best_of_processor(void)
         return !has(vnni, WG_COUNT(vnni))                   ? WG_ISA_AVX512_CORE
                : has(amx, WG_COUNT(amx)) && may_use_tiles() ? WG_ISA_AVX512_CORE_AMX
                                                             : WG_ISA_AVX512_CORE_VNNI;
-    return has(avx2, WG_COUNT(avx2)) ? WG_ISA_AVX2 : WG_ISA_SSE41;
+    return !has(avx2, WG_COUNT(avx2))          ? WG_ISA_SSE41
+           : has(avx_vnni, WG_COUNT(avx_vnni)) ? WG_ISA_AVX2_VNNI
+                                               : WG_ISA_AVX2;
 }
 
-/* AMX must be asked for by its name. */
+/* AMX must be asked for by its name; and what has AVX-512 may lack the VNNI of AVX2. */
 static wg_isa expected_with(wg_isa cap)
 {
+    static const char *const avx_vnni[] = {" avx_vnni "};
+    if (cap == WG_ISA_AVX2_VNNI && !has(avx_vnni, WG_COUNT(avx_vnni)))
+        cap = WG_ISA_AVX2;
     wg_isa most = cap == WG_ISA_ALL ? WG_ISA_AVX512_CORE_VNNI : cap, have = best_of_processor();
     return most < have ? most : have;
 }
@@ -119,6 +127,7 @@ static void the_simd_backend_opens_with_the_kernels_of_the_cap(void **state)
         [WG_ISA_SSE41] = &wgi_simd_table_base,
 #if defined(__x86_64__)
         [WG_ISA_AVX2] = &wgi_simd_table_avx2,
+        [WG_ISA_AVX2_VNNI] = &wgi_simd_table_avx2vnni,
         [WG_ISA_AVX512_CORE] = &wgi_simd_table_avx512,
         [WG_ISA_AVX512_CORE_VNNI] = &wgi_simd_table_avx512vnni,
         [WG_ISA_AVX512_CORE_AMX] = &wgi_simd_table_amx,

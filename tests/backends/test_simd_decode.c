@@ -370,7 +370,7 @@ static void every_set_screens_without_a_difference(void **state)
     (void)state;
     static const int64_t shapes[][4] = {
         {16, 33, 100, 1}, {9, 128, 1500, 2}, {70, 48, 2100, 3}, {33, 512, 300, 9}};
-    setting s = all_tables();
+    setting s = integer_tables();
     int64_t compared = 0;
     for (size_t n = 0; n < WG_COUNT(shapes); n++) {
         int64_t rows = shapes[n][0], d = shapes[n][1], classes = shapes[n][2], k = shapes[n][3];
@@ -422,7 +422,7 @@ static void what_a_large_bias_rounds_to_is_seen(void **state)
     (void)state;
     enum { ROWS = 64, WIDTH = 100, CLASSES = 80, EARLY = 10, LATE = 50 };
     const float large = 0x1p25f;
-    setting s = all_tables();
+    setting s = integer_tables();
     float *x = numbers(&s, ROWS * WIDTH), *w = numbers(&s, CLASSES * WIDTH), bias[CLASSES];
     for (int64_t c = 0; c < CLASSES; c++) {
         bias[c] = c == LATE ? large + 4 : large;

@@ -12,7 +12,7 @@ static void kernels_have_the_bits_of_the_definition(void **state)
     (void)state;
     static const int64_t widths[] = {1, 2, 3, 15, 16, 17, 31, 64, 65, 100, 333, 1000};
     enum { ROWS = 9 };
-    setting s = int8_tables();
+    setting s = integer_tables();
     int64_t compared = 0;
     for (size_t w = 0; w < WG_COUNT(widths); w++) {
         int64_t width = widths[w], n = ROWS * width;
@@ -118,7 +118,7 @@ static void products_are_exact(void **state)
     (void)state;
     static const int64_t sizes[] = {1, 2, 3, 5, 6, 7, 13, 31, 64, 65, 130};
     enum { SIZES = WG_COUNT(sizes) };
-    setting s = int8_tables();
+    setting s = integer_tables();
     int64_t compared = 0;
     for (int i = 0; i < SIZES; i++)
         for (int k = 0; k < SIZES; k++)
@@ -140,7 +140,7 @@ static void the_best_are_those_of_the_product(void **state)
     static const int64_t shapes[][4] = {
         {1, 1, 1, 1},    {5, 7, 60, 9},     {16, 128, 1030, 5},
         {17, 33, 70, 3}, {70, 20, 333, 64}, {40, 66, 2100, 7}}; /* rows, width, outputs, k */
-    setting s = int8_tables();
+    setting s = integer_tables();
     int64_t compared = 0;
     for (size_t n = 0; n < WG_COUNT(shapes); n++) {
         int64_t rows = shapes[n][0], width = shapes[n][1], outputs = shapes[n][2], k = shapes[n][3];

@@ -92,9 +92,9 @@ code 2 devices --threads 0
 export WENGERT_MAX_CPU_ISA=avx3
 for command in ops "devices --no-limits" "graph mlp"; do
     code 2 $command
-    says err "WENGERT_MAX_CPU_ISA is 'avx3', which is none of SSE41, AVX2, AVX512_CORE, AVX512_CORE_VNNI, AVX512_CORE_AMX, ALL"
+    says err "WENGERT_MAX_CPU_ISA is 'avx3', which is none of SSE41, AVX2, AVX2_VNNI, AVX512_CORE, AVX512_CORE_VNNI, AVX512_CORE_AMX, ALL"
 done
-for cap in SSE41 AVX2 avx2 AVX512_CORE AVX512_CORE_VNNI; do
+for cap in SSE41 AVX2 avx2 AVX2_VNNI AVX512_CORE AVX512_CORE_VNNI; do
     WENGERT_MAX_CPU_ISA=$cap
     code 0 devices --no-limits;    says out ", capped by WENGERT_MAX_CPU_ISA"
 done

@@ -40,7 +40,7 @@ void SIMD(quantize)(const simd_quantize *a)
 #if defined(__AVX512F__)
 enum { ROWS = 6, VECTORS = 4 };
 #else
-enum { ROWS = 4, VECTORS = 2 };
+enum { ROWS = 6, VECTORS = 2 };
 #endif
 enum { PANEL = VECTORS * SIMD_INT8_LANES };
 

@@ -1,6 +1,6 @@
 /* Products of 8-bit integers, by the sums of integer.h.
  *
- * In AVX-512 VNNI a step is one instruction for 64 products, but the one factor must be unsigned:
+ * With VNNI a step is one instruction for 32 or 64 products, but the one factor must be unsigned:
  * numbers of lanes are raised by SIMD_INT8_RAISED, and what that adds to a sum, so many times the
  * sum of the common numbers, is taken off at the end.  Elsewhere both are widened to 16 bits. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_INT8_H
@@ -9,14 +9,18 @@
 #include "backends/simd/kernels/integer.h"
 
 enum { SIMD_INT8_LANES = SIMD_INTEGER_LANES };
-#if defined(__AVX512VNNI__)
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
 typedef int8_t simd_int8_common;
 typedef uint8_t simd_int8_lane;
 enum { SIMD_INT8_GROUP = 4, SIMD_INT8_RAISED = 128 };
 
 static inline simd_sums simd_add_bytes(simd_sums sums, simd_sums lanes, simd_sums common)
 {
+#if defined(__AVX512VNNI__)
     return _mm512_dpbusd_epi32(sums, lanes, common);
+#else
+    return _mm256_dpbusd_avx_epi32(sums, lanes, common);
+#endif
 }
 #else
 typedef int16_t simd_int8_common;
@@ -50,7 +54,7 @@ static inline int32_t simd_int8_lay_common(const int8_t *x, int64_t width, simd_
 /* One group of a lane: x, raised. */
 static inline void simd_int8_lay_group(const int8_t *x, simd_int8_lane *to)
 {
-#if defined(__AVX512VNNI__)
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
     uint32_t group; /* all four at once: x + 128 is x with the other sign */
     memcpy(&group, x, sizeof group);
     group ^= 0x80808080u;

@@ -45,6 +45,8 @@ static inline simd_sums simd_add_shorts(simd_sums sums, simd_sums lanes, simd_su
     return _mm512_dpwssd_epi32(sums, lanes, common);
 #elif defined(__AVX512BW__)
     return _mm512_add_epi32(sums, _mm512_madd_epi16(lanes, common));
+#elif defined(__AVXVNNI__)
+    return _mm256_dpwssd_avx_epi32(sums, lanes, common);
 #elif defined(__AVX2__)
     return _mm256_add_epi32(sums, _mm256_madd_epi16(lanes, common));
 #elif defined(__x86_64__)

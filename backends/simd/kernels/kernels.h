@@ -2,8 +2,9 @@
  *
  * Each source of this folder is written once and compiled for the baseline, for AVX2 and for
  * AVX-512: SIMD(name) is wgi_simd_name_base, _avx2 or _avx512.  Those with products of integers are
- * also compiled for AVX-512 with VNNI, _avx512vnni, where SIMD_OTHERS, of all other kernels, is
- * avx512; and again for AMX, _amx, together with amx/, which has a product of f32.
+ * also compiled for both with VNNI, _avx2vnni and _avx512vnni, where SIMD_OTHERS, of all other
+ * kernels, is avx2 or avx512; and again for AMX, _amx, together with amx/, which has a product of
+ * f32.
  * Those of float/ are compiled for f32 like the others and once more for f64 (real.h), _base_f64
  * and so on.  Loops are plain C that the compiler vectorises.
  *
@@ -410,7 +411,7 @@ typedef struct simd_float_table {
 } simd_float_table;
 
 typedef struct simd_table {
-    const char *isa; /* "base", "avx2", "avx512", "avx512vnni", "amx" */
+    const char *isa; /* "base", "avx2", "avx2vnni", "avx512", "avx512vnni", "amx" */
     const simd_float_table *f32, *f64;
 #define X(name, args) void (*name)(const args *);
     SIMD_INTEGER_KERNELS(X)
@@ -419,7 +420,7 @@ typedef struct simd_table {
 #undef X
 } simd_table;
 
-extern const simd_table wgi_simd_table_base, wgi_simd_table_avx2, wgi_simd_table_avx512,
-    wgi_simd_table_avx512vnni, wgi_simd_table_amx;
+extern const simd_table wgi_simd_table_base, wgi_simd_table_avx2, wgi_simd_table_avx2vnni,
+    wgi_simd_table_avx512, wgi_simd_table_avx512vnni, wgi_simd_table_amx;
 
 #endif

@@ -10,11 +10,13 @@
 extern "C" {
 #endif
 
-/** Instruction sets in ascending order; each includes the previous ones.  On other architectures
- * than x86-64 only WG_ISA_SSE41 (portable kernels) and WG_ISA_ALL differ. */
+/** Instruction sets in ascending order; each includes the previous ones, except that many
+ * processors with AVX-512 lack WG_ISA_AVX2_VNNI, which is WG_ISA_AVX2 there.  On other
+ * architectures than x86-64 only WG_ISA_SSE41 (portable kernels) and WG_ISA_ALL differ. */
 typedef enum wg_isa {
     WG_ISA_SSE41,            /* the project's kernels: the compiler's baseline */
     WG_ISA_AVX2,             /* with FMA and F16C */
+    WG_ISA_AVX2_VNNI,        /* and products of 8-bit integers */
     WG_ISA_AVX512_CORE,      /* F, BW, DQ, VL */
     WG_ISA_AVX512_CORE_VNNI, /* and products of 8-bit integers */
     WG_ISA_AVX512_CORE_AMX,  /* and products of f32 on AMX, on request */
@@ -28,8 +30,8 @@ typedef enum wg_isa {
 WG_API const char *wg_isa_name(wg_isa isa);
 
 /** Reads the cap from the environment variable; WG_ISA_ALL if it is not set or empty.  Its values
- * are those of oneDNN's ONEDNN_MAX_CPU_ISA, in upper or lower case: SSE41, AVX2, AVX512_CORE,
- * AVX512_CORE_VNNI, AVX512_CORE_AMX, ALL.  WG_EINVAL: any other value. */
+ * are those of oneDNN's ONEDNN_MAX_CPU_ISA, in upper or lower case: SSE41, AVX2, AVX2_VNNI,
+ * AVX512_CORE, AVX512_CORE_VNNI, AVX512_CORE_AMX, ALL.  WG_EINVAL: any other value. */
 WG_API WG_MUST_USE wg_status wg_isa_cap(wg_isa *cap, wg_error *error);
 
 /** The best instruction set of this processor that the cap allows and the simd backend has kernels

@@ -1,6 +1,6 @@
 /* A trained model with its matrix products in 8-bit integers: a quarter of the memory for weights,
- * and products two to four times as fast where the CPU has instructions for them (AVX-512 VNNI), at
- * the price of rounding.
+ * and products two to four times as fast where the CPU has instructions for them (VNNI, of AVX-512
+ * or of AVX2), at the price of rounding.
  *
  *     wg_quantized q;
  *     wg_quantize_products(&q, g, NULL);   // g: the model for inference, without loss
