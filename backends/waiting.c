@@ -6,6 +6,11 @@
  * while; if cores are missing again soon after that, for twice as long.  (Seen of two threads: one
  * to seven percent of the time on a quiet machine, half of it beside one busy process.)
  *
+ * Where others want each core, a team gets no more time than one thread, and less: Linux shares out
+ * a core among groups of processes, and threads that wake each other end up on one core.  Then each
+ * of some hundred meetings waits for the end of somebody else's time slice.  So where threads that
+ * sleep get hardly a core's time together, kernels whose bits allow it have one thread.
+ *
  * How this is told to the OpenMP runtime: LLVM's has a function for it.  GNU's waits briefly while
  * it manages more threads than there are processors; so a team of its own, asleep, is kept for it
  * to count.  Whoever sets OMP_WAIT_POLICY or GOMP_SPINCOUNT has decided, and nothing is done.
@@ -127,13 +132,19 @@ static bool is_early(wgi_watch *w, int64_t time)
     return time < atomic_load_explicit(&w->next, memory_order_relaxed);
 }
 
-bool wgi_watch_run(wgi_watch *w, int64_t time, int64_t (*delay)(void), int threads)
+bool wgi_watch_run(wgi_watch *w, int64_t time, wgi_times (*look)(void), int threads)
 {
     if (is_early(w, time))
         return w->wanted.briefly;
-    bool lost = wgi_cores_note(&w->seen, time, delay(), threads);
+    const wgi_times now = look();
+    int64_t since = time - w->seen.looked, used = now.used - w->used;
+    int at_work = w->alone.briefly ? 1 : threads;
+    bool slept = w->wanted.briefly, lost = wgi_cores_note(&w->seen, time, now.delay, at_work);
+    w->used = now.used;
     atomic_store_explicit(&w->next, time + BETWEEN_LOOKS, memory_order_relaxed);
-    return wgi_waiting_next(&w->wanted, time, lost);
+    bool briefly = wgi_waiting_next(&w->wanted, time, lost), little = used < since + since / 8;
+    wgi_waiting_next(&w->alone, time, briefly && (w->alone.briefly ? lost : slept && little));
+    return briefly;
 }
 
 /* ---- the process ----------------------------------------------------------------------------- */
@@ -142,16 +153,22 @@ typedef struct guard {
     pthread_mutex_t lock;
     wgi_watch watch;
     atomic_bool briefly; /* as OpenMP has been told */
-    pid_t process;       /* a fork has none of the threads, so nothing has been told there */
+    atomic_bool alone;
+    pid_t process; /* a fork has none of the threads, so nothing has been told there */
 } guard;
 
 static guard cores = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static int64_t now(void)
+static int64_t nanoseconds(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return t.tv_sec * SECOND + t.tv_nsec;
+}
+
+static wgi_times times_so_far(void)
+{
+    return (wgi_times){wgi_run_delay(), nanoseconds(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
 static bool decided_by_user(void)
@@ -166,21 +183,22 @@ static void begin_again_after_fork(guard *c)
         return;
     c->process = getpid();
     c->watch.seen = (wgi_cores){0};
-    c->watch.wanted = (wgi_waiting){0};
-    c->briefly = false;
+    c->watch.wanted = c->watch.alone = (wgi_waiting){0};
+    c->briefly = c->alone = false;
 }
 
 static void look(guard *c, int64_t time, int threads)
 {
     begin_again_after_fork(c);
-    bool briefly = wgi_watch_run(&c->watch, time, wgi_run_delay, threads);
+    bool briefly = wgi_watch_run(&c->watch, time, times_so_far, threads);
     if (briefly != c->briefly && wait_briefly(threads, briefly))
         c->briefly = briefly;
+    c->alone = c->watch.alone.briefly;
 }
 
 bool wgi_threads_watch(int threads)
 {
-    int64_t time = threads > 1 ? now() : 0;
+    int64_t time = threads > 1 ? nanoseconds(CLOCK_MONOTONIC) : 0;
     if (threads == 1 || is_early(&cores.watch, time) || pthread_mutex_trylock(&cores.lock) != 0)
         return cores.briefly; /* too early, or another run looks */
     if (cores.watch.seen.looked == 0 && decided_by_user())
@@ -189,6 +207,11 @@ bool wgi_threads_watch(int threads)
         look(&cores, time, threads);
     pthread_mutex_unlock(&cores.lock);
     return cores.briefly;
+}
+
+bool wgi_threads_alone(void)
+{
+    return cores.alone;
 }
 
 bool wgi_threads_lack_cores(void)

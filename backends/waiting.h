@@ -1,4 +1,4 @@
-/* How the threads of a run wait for each other. */
+/* How the threads of a run wait for each other, and whether there is more than one. */
 #ifndef WG_BACKENDS_WAITING_H
 #define WG_BACKENDS_WAITING_H
 
@@ -9,6 +9,9 @@
  * threads off their cores, the threads stop spinning while they wait (see waiting.c).  Returns
  * whether they have stopped.  Costs some nanoseconds. */
 bool wgi_threads_watch(int threads);
+
+/* Whether, as of the last look, a team would get hardly more time than one thread alone. */
+bool wgi_threads_alone(void);
 
 /* The same as of the last look, for kernels that call threads of another library. */
 bool wgi_threads_lack_cores(void);
@@ -36,15 +39,24 @@ typedef struct wgi_waiting {
 bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost);
 
 /* Third, both, from call to call: looks are a tenth of a second apart, so that half a second passes
- * before the first that can count. */
+ * before the first that can count.  And whether one thread is to work alone: begun when threads
+ * that wait briefly have had less than a core and an eighth between two looks; prolonged, like
+ * brief waiting, whenever cores are lost. */
 typedef struct wgi_watch {
     wgi_cores seen;
-    wgi_waiting wanted;
+    wgi_waiting wanted, alone;
+    int64_t used;         /* processor time at the last look; ns */
     _Atomic int64_t next; /* when to look again; ns */
 } wgi_watch;
 
-/* Whether that many threads, at work at a time in nanoseconds, should wait briefly.  Calls `delay`
- * if it is time to look. */
-bool wgi_watch_run(wgi_watch *w, int64_t time, int64_t (*delay)(void), int threads);
+/* Of all threads of the process so far, in nanoseconds: the time for which they waited for cores
+ * (delay.h), and for which they had them */
+typedef struct wgi_times {
+    int64_t delay, used;
+} wgi_times;
+
+/* Whether that many threads, at work at a time in nanoseconds, should wait briefly.  Calls `look`
+ * if it is time to. */
+bool wgi_watch_run(wgi_watch *w, int64_t time, wgi_times (*look)(void), int threads);
 
 #endif

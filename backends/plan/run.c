@@ -32,6 +32,7 @@ void wgi_plan_wire(wg_plan *p)
             s->memory = address_in_buffer(p, s->offset);
     }
     void **slot = p->program.slots;
+    p->program.alone = false;
     for (size_t i = 0; i < p->program.n_work; i++) {
         wgi_work *w = &p->program.work[i];
         const wg_node *n = w->node;
@@ -282,6 +283,26 @@ static bool inputs_are_filled(wg_plan *p)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
+/* Whether the call's bits do not depend on how many threads it has */
+static bool takes_any_threads(const wgi_work *w)
+{
+    return w->by->backend->reproducible == WG_ANY_THREADS;
+}
+
+/* Where cores are short, one thread instead of the plan's. */
+static void set_alone(wg_plan *p, bool alone)
+{
+    if (alone == p->program.alone)
+        return;
+    p->program.alone = alone;
+    omp_set_num_threads(p->options.threads);
+    for (size_t i = 0; i < p->program.n_work; i++) {
+        wgi_work *w = &p->program.work[i];
+        int threads = alone && takes_any_threads(w) ? 1 : p->options.threads;
+        w->call.threads = wgi_threads_of_call(w->node, threads);
+    }
+}
+
 /* Nodes between two checks of whether the threads have their cores.  Where they do not, a step of a
  * large model takes seconds, so checking at its beginning alone would be too rare. */
 enum { NODES_BETWEEN_LOOKS = 16 };
@@ -322,7 +343,9 @@ static const wg_node *run_all(wg_plan *p, uint64_t step, bool check, wg_status *
     for (size_t i = 0; i < p->program.n_work; i++) {
         wgi_work *w = &p->program.work[i];
         if (i % NODES_BETWEEN_LOOKS == 0)
-            wgi_threads_watch(p->options.threads);
+            set_alone(p, wgi_threads_watch(p->options.threads) && wgi_threads_alone());
+        if (p->program.alone) /* for the libraries that kernels call */
+            omp_set_num_threads(takes_any_threads(w) ? 1 : p->options.threads);
         double start = p->options.profile ? wgi_seconds() : 0;
         w->call.step = step;
         w->call.status = WG_OK;
