@@ -6,10 +6,11 @@
  * while; if cores are missing again soon after that, for twice as long.  (Seen of two threads: one
  * to seven percent of the time on a quiet machine, half of it beside one busy process.)
  *
- * Where others want each core, a team gets no more time than one thread, and less: Linux shares out
- * a core among groups of processes, and threads that wake each other end up on one core.  Then each
- * of some hundred meetings waits for the end of somebody else's time slice.  So where threads that
- * sleep get hardly a core's time together, kernels whose bits allow it have one thread.
+ * Where others want each core, a team may get no more time than one thread, and less: Linux shares
+ * out a core among groups of processes, and threads that wake each other end up on one core.  Then
+ * each of some hundred meetings waits for the end of somebody else's time slice.  So where threads
+ * that sleep get little more than half a core's time together, kernels whose bits allow it have one
+ * thread.
  *
  * How this is told to the OpenMP runtime: LLVM's has a function for it.  GNU's waits briefly while
  * it manages more threads than there are processors; so a team of its own, asleep, is kept for it
@@ -127,6 +128,28 @@ bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost)
     return w->briefly;
 }
 
+/* `had`: how many cores, since the last look */
+static void begin_alone(wgi_watch *w, int64_t time, double had)
+{
+    w->team = had;
+    w->lost = time;
+    wgi_waiting_next(&w->alone, time, had < 0.625 && time >= w->not_before);
+}
+
+static void go_on_alone(wgi_watch *w, int64_t time, double had, bool lost)
+{
+    bool enough = had >= 0.875 * w->team;
+    w->lost = lost ? time : w->lost;
+    wgi_waiting_next(&w->alone, time, false);
+    w->alone.briefly = w->alone.briefly && enough && time - w->lost < SHORTEST;
+    if (enough) {
+        w->pause = 0;
+    } else {
+        w->pause = w->pause == 0 ? SHORTEST : 2 * w->pause < LONGEST ? 2 * w->pause : LONGEST;
+        w->not_before = time + w->pause;
+    }
+}
+
 static bool is_early(wgi_watch *w, int64_t time)
 {
     return time < atomic_load_explicit(&w->next, memory_order_relaxed);
@@ -137,13 +160,16 @@ bool wgi_watch_run(wgi_watch *w, int64_t time, wgi_times (*look)(void), int thre
     if (is_early(w, time))
         return w->wanted.briefly;
     const wgi_times now = look();
-    int64_t since = time - w->seen.looked, used = now.used - w->used;
+    double had = (double)(now.used - w->used) / (double)(time - w->seen.looked);
     int at_work = w->alone.briefly ? 1 : threads;
     bool slept = w->wanted.briefly, lost = wgi_cores_note(&w->seen, time, now.delay, at_work);
+    bool briefly = wgi_waiting_next(&w->wanted, time, lost);
     w->used = now.used;
+    if (w->alone.briefly)
+        go_on_alone(w, time, had, lost);
+    else if (slept && briefly)
+        begin_alone(w, time, had);
     atomic_store_explicit(&w->next, time + BETWEEN_LOOKS, memory_order_relaxed);
-    bool briefly = wgi_waiting_next(&w->wanted, time, lost), little = used < since + since / 8;
-    wgi_waiting_next(&w->alone, time, briefly && (w->alone.briefly ? lost : slept && little));
     return briefly;
 }
 
@@ -184,6 +210,7 @@ static void begin_again_after_fork(guard *c)
     c->process = getpid();
     c->watch.seen = (wgi_cores){0};
     c->watch.wanted = c->watch.alone = (wgi_waiting){0};
+    c->watch.not_before = c->watch.pause = 0;
     c->briefly = c->alone = false;
 }
 

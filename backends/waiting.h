@@ -40,12 +40,18 @@ bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost);
 
 /* Third, both, from call to call: looks are a tenth of a second apart, so that half a second passes
  * before the first that can count.  And whether one thread is to work alone: begun when threads
- * that wait briefly have had less than a core and an eighth between two looks; prolonged, like
- * brief waiting, whenever cores are lost. */
+ * that wait briefly have had less than five eighths of a core between two looks; for as long as
+ * brief waiting is begun for, then the team is tried again; ended before when no cores have been
+ * lost for two seconds, or when one thread gets less than seven eighths of what the team had, and
+ * then not begun again for a while. */
 typedef struct wgi_watch {
     wgi_cores seen;
     wgi_waiting wanted, alone;
     int64_t used;         /* processor time at the last look; ns */
+    double team;          /* how many cores the team had before one thread was alone */
+    int64_t lost;         /* when cores were last missing since then */
+    int64_t not_before;   /* when one may be alone again, ... */
+    int64_t pause;        /* ... and the time until then when it was set; ns */
     _Atomic int64_t next; /* when to look again; ns */
 } wgi_watch;
 

@@ -183,23 +183,29 @@ static void test_one_thread_alone(void **state)
 {
     (void)state;
     /* a busy process for each of two cores: alone from the second look on, until two seconds after
-     * the last sign of it */
-    alone_run r = watch_alone(2, 0.55, 0.64, 20, 6);
-    assert_int_equal(r.begun, 1);
+     * the last sign of it; the team is tried after two seconds, four, and so on, up to a minute */
+    alone_run r = watch_alone(2, 0.55, 0.64, 20, 5);
+    assert_int_equal(r.begun, 2);
     assert_true(r.first >= 1.15 && r.first <= 1.25);
-    assert_true(r.last > 7.9 && r.last < 8.35);
-    /* as much as alone, in a group of many */
-    r = watch_alone(16, 0.9, 0.64, 20, 6);
-    assert_int_equal(r.begun, 1);
-    /* a team that gets more stays one, however many cores it lacks */
-    assert_int_equal(watch_alone(2, 1.2, 1, 20, 20).looks, 0);
-    assert_int_equal(watch_alone(16, 4, 0.5, 20, 20).looks, 0);
-    assert_int_equal(watch_alone(2, 2, 1, 20, 20).looks, 0);
-    /* one thread has a core for itself, and shows no sign that others are there: a team is tried
-     * less and less often */
-    r = watch_alone(2, 1.1, 1, 600, 600);
+    assert_true(r.last > 6.9 && r.last < 7.35);
+    r = watch_alone(2, 0.55, 0.64, 600, 600);
     assert_in_range(r.begun, 5, 16);
     assert_true(r.looks > 5800);
+    /* as much as alone, in a group of many */
+    assert_true(watch_alone(16, 0.6, 0.64, 20, 6).looks > 45);
+    /* where one thread gets less than the team, that is seen at once, and tried less and less */
+    r = watch_alone(2, 0.6, 0.5, 600, 600);
+    assert_in_range(r.looks, 5, 16);
+    assert_int_equal(r.looks, r.begun);
+    /* a team that gets more stays one, however many cores it lacks */
+    assert_int_equal(watch_alone(2, 0.65, 1, 20, 20).looks, 0);
+    assert_int_equal(watch_alone(16, 4, 0.5, 20, 20).looks, 0);
+    assert_int_equal(watch_alone(2, 2, 1, 20, 20).looks, 0);
+    /* one thread has a core for itself, and shows no sign that others are there: after two seconds
+     * the team is tried again */
+    r = watch_alone(2, 0.6, 1, 600, 600);
+    assert_in_range(r.begun, 200, 300);
+    assert_true(r.looks > 5400);
 }
 
 /* ---- what the system says -------------------------------------------------------------------- */
