@@ -37,7 +37,8 @@ typedef struct wg_kernel {
  * node, operands, seed, step, number of threads and processor give the same bits in every run. */
 typedef enum wg_reproducibility {
     WG_SAME_THREADS, /* only that: a sum may be divided among the threads */
-    WG_ANY_THREADS   /* also the same bits at any number of threads */
+    WG_ANY_THREADS   /* also the same bits at any number of threads: a run may give its calls one
+                        thread, fewer than those of wg_backend_config, where cores are short */
 } wg_reproducibility;
 
 /** A backend.  `name`, `refuses` and `prepare` are required; other functions may be NULL. */
