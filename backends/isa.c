@@ -59,9 +59,7 @@ static bool has_f16c(void)
     return __builtin_cpu_supports("f16c");
 #endif
 }
-#endif
 
-#if defined(__x86_64__)
 static bool has_avx_vnni(void)
 {
 #if ASKS_PROCESSOR

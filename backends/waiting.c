@@ -114,11 +114,17 @@ bool wgi_cores_note(wgi_cores *c, int64_t time, int64_t delay, int threads)
     return settled && waited > since / 4 + since / 32 * threads;
 }
 
+/* The next time of a kind that has turned out to be too short */
+static int64_t twice(int64_t length)
+{
+    return 2 * length < LONGEST ? 2 * length : LONGEST;
+}
+
 bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost)
 {
     if (lost && !w->briefly) {
         bool soon = w->length > 0 && time - w->until < w->length;
-        w->length = !soon ? SHORTEST : 2 * w->length < LONGEST ? 2 * w->length : LONGEST;
+        w->length = soon ? twice(w->length) : SHORTEST;
         w->briefly = true;
     }
     if (lost)
@@ -145,7 +151,7 @@ static void go_on_alone(wgi_watch *w, int64_t time, double had, bool lost)
     if (enough) {
         w->pause = 0;
     } else {
-        w->pause = w->pause == 0 ? SHORTEST : 2 * w->pause < LONGEST ? 2 * w->pause : LONGEST;
+        w->pause = w->pause ? twice(w->pause) : SHORTEST;
         w->not_before = time + w->pause;
     }
 }

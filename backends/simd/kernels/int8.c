@@ -38,10 +38,11 @@ void SIMD(quantize)(const simd_quantize *a)
 
 /* Sums in registers: ROWS x VECTORS, and what a step reads beside them. */
 #if defined(__AVX512F__)
-enum { ROWS = 6, VECTORS = 4 };
+enum { VECTORS = 4 };
 #else
-enum { ROWS = 6, VECTORS = 2 };
+enum { VECTORS = 2 };
 #endif
+enum { ROWS = 6 };
 enum { PANEL = VECTORS * SIMD_INT8_LANES };
 
 /* Scratch: rows of x as steps read them, how much each sum is raised, and a panel for each
