@@ -26,6 +26,9 @@ static inline bool wgi_add_bytes(size_t *total, size_t bytes)
     return true;
 }
 
+/* What a plan takes beside tensors, buffer and libraries, roughly, for each of its nodes. */
+enum { WGI_NODE_BYTES = 5 << 10 };
+
 /* Aligned memory of at least one byte, for free(); NULL without memory. */
 void *wgi_aligned_alloc(size_t bytes);
 

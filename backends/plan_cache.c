@@ -1,12 +1,10 @@
 #include "backends/plan_cache.h"
+#include "backends/memory.h"
 #include "graph/error.h"
 #include "graph/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* What a plan takes beside its buffers, roughly: its graph, kernels, primitives. */
-#define OVERHEAD ((size_t)2 << 20)
 
 struct wgi_plan_cache_entry {
     wgi_plan_key key;
@@ -57,7 +55,8 @@ size_t wgi_plan_cache_own_bytes(const wgi_plan_cache *c)
     size_t bytes = 0;
     for (size_t i = 0; i < c->count; i++) {
         const wg_plan_stats s = wg_plan_statistics(c->entry[i]->plan);
-        bytes += s.buffer_bytes - s.shared_bytes + s.leaf_bytes - s.tensor_bytes;
+        bytes += s.buffer_bytes - s.shared_bytes + s.leaf_bytes - s.tensor_bytes +
+                 s.nodes * WGI_NODE_BYTES;
     }
     return bytes;
 }
@@ -97,7 +96,7 @@ wg_status wgi_plan_cache_get(wgi_plan_cache *c, void *context, const wgi_plan_ke
         return status;
     }
     const wg_plan_stats stats = wg_plan_statistics(e->plan);
-    e->bytes = stats.buffer_bytes - stats.shared_bytes + OVERHEAD;
+    e->bytes = stats.buffer_bytes - stats.shared_bytes + stats.nodes * WGI_NODE_BYTES;
     evict(c, e->bytes);
     e->used = ++c->clock;
     c->bytes += e->bytes;

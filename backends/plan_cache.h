@@ -23,7 +23,7 @@ typedef struct wgi_plan_cache {
     wgi_plan_maker *make;
     size_t io_size;
     size_t max_plans; /* 0: no limit                                                         */
-    size_t max_bytes; /* of the plans together: their own buffers and an overhead; 0: no limit */
+    size_t max_bytes; /* of the plans together: their own buffers and programs; 0: no limit */
     wgi_plan_cache_entry **entry; /* [count] */
     size_t count, capacity, bytes;
     uint64_t clock; /* of uses */
@@ -37,7 +37,7 @@ void *wgi_plan_cache_find(wgi_plan_cache *c, const wgi_plan_key *key);
 wg_status wgi_plan_cache_get(wgi_plan_cache *c, void *context, const wgi_plan_key *key, void **io,
                              wg_error *error);
 
-/* Bytes that its plans have for themselves: inputs, constants, outputs. */
+/* Bytes that its plans have for themselves: inputs, constants, outputs, programs. */
 size_t wgi_plan_cache_own_bytes(const wgi_plan_cache *c);
 
 /* The most that one of them needs of a workspace. */

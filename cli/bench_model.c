@@ -3,7 +3,9 @@
 #include "cli/measure.h"
 #include "cli/source.h"
 #include "cli/values.h"
+#include "backends/memory.h"
 #include "graph/amount.h"
+#include "graph/resident.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +18,8 @@ static const struct argp_option table[] = {
     {"grad", GRAD, 0, 0, "with the gradient of the loss with respect to all parameters", 1},
     {"step", STEP, 0, 0, "with the gradient and an update by Adam: a training step", 1},
     {"memory", MEMORY, "BYTES", 0,
-     "let the plan take no more than this, 512M or 2G: it drops values and recomputes them, "
-     "0: no limit", 1},
+     "let the process take no more than this, 512M or 2G: the plan drops values and recomputes "
+     "them, 0: no limit", 1},
     {0, 0, 0, 0, "Measurement:", 2},
     {"runs", RUNS, "N", 0, "number of timed samples (default: 11)", 2},
     {"profile", PROFILE, 0, 0, "break the time down by op", 2},
@@ -78,7 +80,8 @@ static wg_status run_once(void *context)
     return wg_plan_run(x->plan, x->step++);
 }
 
-static int make_plan(result *x, const source *s, wg_graph *g, const request *r, size_t i)
+static int make_plan(result *x, const source *s, wg_graph *g, const request *r, size_t i,
+                     size_t elsewhere)
 {
     const wg_backend_list *list = &r->backends.set[i].list;
     x->before = bench_resident_peak();
@@ -89,6 +92,7 @@ static int make_plan(result *x, const source *s, wg_graph *g, const request *r, 
                                                          .threads = r->backends.threads,
                                                          .fixed_parameters = true,
                                                          .memory = r->memory,
+                                                         .memory_elsewhere = elsewhere,
                                                          .profile = r->profile || r->nodes});
     x->plan_seconds = wgi_seconds() - start;
     if (status != WG_OK)
@@ -286,8 +290,9 @@ static int bench(const source *s, const request *r)
         code = source_add_update(s, g, loss, NULL);
     else if (g && r->grad)
         code = source_add_gradient(s, g, loss);
+    const size_t elsewhere = g ? wgi_resident_bytes() + wg_graph_node_count(g) * WGI_NODE_BYTES : 0;
     for (size_t i = 0; i < r->backends.n_sets && code == EXIT_OK; i++) {
-        code = make_plan(&seen[i], s, g, r, i);
+        code = make_plan(&seen[i], s, g, r, i, elsewhere);
         if (code == EXIT_OK && i == 0)
             code = measure_peak(&seen[i], s);
     }

@@ -3,6 +3,7 @@
 #include "cli/measure.h"
 #include "cli/values.h"
 #include "graph/amount.h"
+#include "graph/resident.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -27,8 +28,8 @@ typedef struct request {
     const char *preset;
     bench_batch batch;
     wg_settings settings;
-    size_t memory;
-    double dropout; /* negative: that of the preset */
+    size_t memory, process; /* the limit, and bytes of it that were taken at the beginning */
+    double dropout;         /* negative: that of the preset */
     double clip;
     int64_t changed[16]; /* by row of `sizes`; 0: that of the preset */
     int runs;
@@ -79,8 +80,8 @@ static const struct argp_option table[] = {
     {"clip-norm", CLIP, "NORM", 0,
      "clip the gradient to this global norm (default: 25; 0: no clipping)", 1},
     {"memory", MEMORY, "BYTES", 0,
-     "let the plan take no more than this, 512M or 2G: it drops values and recomputes them, "
-     "0: no limit", 1},
+     "let the process take no more than this, 512M or 2G: the plan drops values and recomputes "
+     "them, 0: no limit", 1},
     {0, 0, 0, 0, "Measurement:", 2},
     {"runs", RUNS, "N", 0, "number of timed steps (default: 7)", 2},
     {"profile", PROFILE, 0, 0, "break the time down by op", 2},
@@ -188,6 +189,7 @@ static wg_status make(bench_step *s, const result *out, const request *r, size_t
                                                  .store = out->store,
                                                  .profile = r->profile,
                                                  .memory = memory,
+                                                 .memory_elsewhere = r->process,
                                                  .no_fuse = no_fuse});
     const char *why = s->graph ? wg_graph_message(s->graph) : "";
     if (status != WG_OK)
@@ -410,6 +412,7 @@ static int bench(request *r)
     result seen[MAX_BACKENDS] = {{0}};
     bench_limits l = {0};
     wg_status status = configure(r);
+    r->process = wgi_resident_bytes();
     for (size_t i = 0; i < r->backends.n_sets && status == WG_OK; i++)
         status = make_plans(&seen[i], r, i);
     int code = exit_code(status);

@@ -1,4 +1,5 @@
 #include "measure/train_step.h"
+#include "backends/memory.h"
 #include "graph/error.h"
 #include "measure/limits.h"
 #include "measure/parameters.h"
@@ -72,6 +73,7 @@ wg_status bench_step_make(bench_step *out, const bench_step_options *o)
     wg_status status = bench_draw_parameters(s.graph, store);
     if (status != WG_OK)
         return status;
+    const size_t elsewhere = o->memory_elsewhere + wg_graph_node_count(s.graph) * WGI_NODE_BYTES;
     start = wgi_seconds();
     status = wg_plan_create(&out->plan, s.graph,
                             &(wg_plan_options){.backends = o->backends,
@@ -81,6 +83,7 @@ wg_status bench_step_make(bench_step *out, const bench_step_options *o)
                                                .seed = o->settings->seed,
                                                .profile = o->profile,
                                                .memory = o->memory,
+                                               .memory_elsewhere = elsewhere,
                                                .no_fuse = o->no_fuse});
     out->plan_seconds = wgi_seconds() - start;
     if (status == WG_OK)

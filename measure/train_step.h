@@ -17,8 +17,9 @@ typedef struct bench_step_options {
     bench_batch batch;
     const wg_backend *const *backends; /* default: all built-in ones */
     size_t n_backends;
-    wg_store *store; /* default: the step's own */
-    size_t memory;   /* wg_plan_options.memory; 0: no limit */
+    wg_store *store;         /* default: the step's own */
+    size_t memory;           /* wg_plan_options.memory; 0: no limit */
+    size_t memory_elsewhere; /* and what others take of it, beside the plan itself */
     bool profile, no_fuse;
 } bench_step_options;
 

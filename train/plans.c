@@ -99,7 +99,8 @@ static size_t bytes_of_others(const wgi_plans *p, const wg_graph *g)
  * at each change. */
 static wg_status keep_within(wgi_plans *p)
 {
-    const size_t memory = p->options->memory, fixed = store_bytes(p->store);
+    const size_t memory = p->options->memory;
+    const size_t fixed = p->options->memory_elsewhere + store_bytes(p->store);
     while (memory) {
         size_t own = wgi_plan_cache_own_bytes(&p->cache);
         size_t shared = wgi_plan_cache_shared_bytes(&p->cache);
@@ -174,7 +175,9 @@ static wg_status make_within(const wgi_plans *p, const wgi_plan_key *key, bool l
     *plan = NULL;
     if (!wgi_plans_accept(p, s->graph, (int)key->n[1]))
         return wg_graph_status(s->graph);
-    size_t others = s->graph ? bytes_of_others(p, s->graph) : 0;
+    size_t others = o->memory_elsewhere;
+    if (s->graph)
+        others += bytes_of_others(p, s->graph) + wg_graph_node_count(s->graph) * WGI_NODE_BYTES;
     if (leaves_room)
         others += p->reserve + wgi_plan_cache_own_bytes(&p->cache);
     return wg_plan_create(plan, s->graph,

@@ -472,8 +472,8 @@ static const wg_option table[] = {
      .doc = "number of threads; 0: all"},
     {"memory",
      OPTION(BYTES, MACHINE, AGAIN, memory), .default_value = "0", .unit = "BYTES",
-     .doc = "limit for parameters, states, batches and values of a training step, 512M or 2G: what "
-            "does not fit is dropped and computed again; 0: no limit"},
+     .doc = "limit for the whole process, 512M or 2G: values of a training step that do not fit "
+            "are dropped and computed again; 0: no limit"},
     {"shard-optimizer",
      OPTION(BOOL, MACHINE, AGAIN, shard_optimizer),
      .default_value = "false", .implied_value = "true",

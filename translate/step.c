@@ -24,29 +24,51 @@ static wg_value *part_of(const wg_model_step *step, wg_value *sum)
     return wg_div(sum, sum ? wg_cast(step->total, sum->dtype) : NULL);
 }
 
-/* Sums over the targets that count, without dropout: the label-smoothed cost, which is returned,
- * -log p, and the targets that have the greatest logit. */
-static wg_value *evaluate(const wg_model_step *step, wg_transformer *m,
-                          const wg_transformer_inputs *in)
+/* Sums over the targets that count: the label-smoothed cost, -log p, and the targets that have the
+ * greatest logit. */
+typedef struct sums {
+    wg_value *cost, *nll, *hits;
+} sums;
+
+/* states [N, d], targets [N] */
+static sums sums_of(wg_transformer *m, wg_value *states, wg_value *targets)
 {
     const wg_transformer_config *c = &m->config;
-    wg_value *logits = wg_transformer_logits(m, wg_transformer_states(m, in)),
-             *targets = in->target_out; /* [B, T, V], [B, T] */
+    wg_value *logits = wg_transformer_logits(m, states); /* [N, V] */
     wg_cross_entropy_attrs plain = {.use_ignore = true,
                                     .ignore = WG_NO_TARGET,
                                     .reduction = WG_LOSS_SUM},
                            smooth = plain;
     smooth.smoothing = c->label_smoothing;
     smooth.spread = c->smoothing_spread;
-    wg_value *cost = wg_cross_entropy(logits, targets, NULL, &smooth);
-    wg_value *nll = wg_cross_entropy(logits, targets, NULL, &plain);
     wg_value *best = wg_argmax(logits, -1, WG_DROP);
     wg_value *hit =
         wg_equal(best, targets ? wg_cast(targets, WG_I64) : NULL); /* padding never counts */
-    wg_value *hits = wg_sum(wg_cast(hit, c->dtype), WG_ALL_AXES, WG_DROP);
-    wg_step_metric(step, "cross-entropy", part_of(step, nll), WG_LESS_IS_BETTER);
-    wg_step_metric(step, "accuracy", part_of(step, hits), WG_MORE_IS_BETTER);
-    return part_of(step, cost);
+    return (sums){.cost = wg_cross_entropy(logits, targets, NULL, &smooth),
+                  .nll = wg_cross_entropy(logits, targets, NULL, &plain),
+                  .hits = wg_sum(wg_cast(hit, c->dtype), WG_ALL_AXES, WG_DROP)};
+}
+
+/* Without dropout, and in pieces of so many logits that a validation needs no more memory than an
+ * update, whose logits never exist all at once.  The label-smoothed cost is returned. */
+static wg_value *evaluate(const wg_model_step *step, wg_transformer *m,
+                          const wg_transformer_inputs *in)
+{
+    const int64_t logits = 1 << 23, rows = logits / m->config.target_vocabulary + 1;
+    wg_value *states = wg_reshape(wg_transformer_states(m, in), WG_SHAPE(-1, m->config.d_model));
+    wg_value *targets = wg_reshape(in->target_out, WG_SHAPE(-1));
+    const int64_t n = targets ? wg_value_count(targets) : 0;
+    sums all = {NULL};
+    for (int64_t i = 0; i < n; i += rows) {
+        sums s =
+            sums_of(m, wg_slice(states, 0, i, i + rows, 1), wg_slice(targets, 0, i, i + rows, 1));
+        all =
+            !i ? s
+               : (sums){wg_add(all.cost, s.cost), wg_add(all.nll, s.nll), wg_add(all.hits, s.hits)};
+    }
+    wg_step_metric(step, "cross-entropy", part_of(step, all.nll), WG_LESS_IS_BETTER);
+    wg_step_metric(step, "accuracy", part_of(step, all.hits), WG_MORE_IS_BETTER);
+    return part_of(step, all.cost);
 }
 
 static wg_value *model(void *context, const wg_model_step *step)

@@ -4,6 +4,7 @@
 #include "backends/load.h"
 #include "files/checksum.h"
 #include "graph/error.h"
+#include "graph/resident.h"
 #include "translate/folder.h"
 #include "translate/step.h"
 
@@ -42,6 +43,9 @@ static wg_status list_settings(wgi_translation *m, wg_error *error)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* Bytes that the run takes later, beside the trainer's plans: batches, files, a validation. */
+#define LATER ((size_t)16 << 20)
+
 /* What the trainer is told of the run, once the data are open. */
 static void set_options(wgi_translation *m, wg_trainer *t)
 {
@@ -70,6 +74,7 @@ static void set_options(wgi_translation *m, wg_trainer *t)
     o.n_backends = m->backends.count;
     o.threads = (int)s->threads;
     o.memory = (size_t)s->memory;
+    o.memory_elsewhere = wgi_resident_bytes() + LATER;
     t->options = o;
 }
 

@@ -279,6 +279,16 @@ static bool make_either_layout(const od_backend *b, const conv *c, od_plan *plan
     return make_layout(b, c, !ours, plan);
 }
 
+/* Of a product that has unfolded taps for rows, terms or columns; 0 for other kernels. */
+static size_t packed_bytes(const od_backend *b, const conv *c, const od_plan *plan)
+{
+    const wg_conv_geometry *g = &c->g;
+    int64_t taps = g->in * g->d.kernel * g->h.kernel * g->w.kernel;
+    int64_t positions = g->d.count * g->h.count * g->w.count;
+    bool gemm = wgi_od_is_made_of(plan->pd, "gemm");
+    return gemm ? wgi_od_packed_bytes(b, positions, taps > g->out ? taps : g->out, taps) : 0;
+}
+
 const char *wgi_od_make_conv(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     conv c;
@@ -293,5 +303,6 @@ const char *wgi_od_make_conv(const od_backend *b, const wg_node *n, od_plan *pla
     if (!make_either_layout(b, &c, plan))
         return "oneDNN has no such convolution";
     plan->yields = better_by_own_kernels(&c, plan);
+    plan->packed = packed_bytes(b, &c, plan);
     return NULL;
 }

@@ -49,12 +49,17 @@ typedef struct od_plan {
     od_pd pd;
     od_binding binding[OD_MAX_ARGS];
     int n_bindings;
-    int adds_to; /* the operand that the result is added to; 0 (never such an operand): none */
-    bool relu;   /* of the result, by us: oneDNN's makes 0 of NaN */
+    int adds_to;   /* the operand that the result is added to; 0 (never such an operand): none */
+    bool relu;     /* of the result, by us: oneDNN's makes 0 of NaN */
+    size_t packed; /* bytes of the blocks into which it packs its matrices, outside the scratch */
 } od_plan;
 
 /* NULL and a filled plan, or why not (static text). */
 typedef const char *od_make(const od_backend *b, const wg_node *n, od_plan *plan);
+
+/* What oneDNN's gemm allocates in a call for [m, k] times [k, n]: each thread packs blocks of both
+ * matrices. */
+size_t wgi_od_packed_bytes(const od_backend *b, int64_t m, int64_t n, int64_t k);
 
 od_make wgi_od_make_matmul, wgi_od_make_linear, wgi_od_make_conv, wgi_od_make_pool,
     wgi_od_make_blocks;

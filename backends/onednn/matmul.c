@@ -155,6 +155,22 @@ static bool has_slow_activation(const od_backend *b, const product *p)
            (p->activation == dnnl_eltwise_tanh || p->activation == dnnl_eltwise_gelu_tanh);
 }
 
+size_t wgi_od_packed_bytes(const od_backend *b, int64_t m, int64_t n, int64_t k)
+{
+    enum { LONG = 9984, SHORT = 384 }; /* sides of its largest blocks */
+    int64_t longer = m > n ? m : n, shorter = m > n ? n : m;
+    int64_t columns = (longer < LONG ? longer : LONG) + (shorter < SHORT ? shorter : SHORT);
+    int64_t rows = k < SHORT ? k : SHORT;
+    return (size_t)b->mode.threads * (size_t)(rows * columns) * sizeof(float);
+}
+
+static size_t packed_bytes(const od_backend *b, const product *p)
+{
+    const int64_t *x = &p->x.shape.dim[p->x.shape.rank - 2],
+                  *y = &p->y.shape.dim[p->y.shape.rank - 2];
+    return wgi_od_packed_bytes(b, y[0], y[1], x[p->transpose_x ? 0 : 1]);
+}
+
 /* y [m, n] = x' w (+ c) of the node's plain matrices x [k, m] and w [k, n] */
 static void run_sgemm(wg_call *c)
 {
@@ -222,6 +238,7 @@ static const char *make(const od_backend *b, const wg_node *n, product *p, od_pl
     if (how == WAY_SGEMM) { /* a matmul: linear layers have no transposed x */
         plan->run = run_sgemm;
         plan->name = "sgemm";
+        plan->packed = packed_bytes(b, p);
         return NULL;
     }
     od_md w = operand(&p->w, p->transpose_w, p->y.shape.rank);
@@ -234,6 +251,8 @@ static const char *make(const od_backend *b, const wg_node *n, product *p, od_pl
     if (p->bias)
         wgi_od_bind(plan, DNNL_ARG_BIAS, OD_IN, n->n_in - 1);
     plan->adds_to = p->adds ? 2 : 0;
+    if (made == dnnl_success && wgi_od_is_made_of(plan->pd, "gemm"))
+        plan->packed = packed_bytes(b, p);
     return made == dnnl_success && w ? NULL : "oneDNN has no such matmul";
 }
 

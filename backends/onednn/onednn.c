@@ -28,6 +28,18 @@ static const char *yields(void *state, const wg_node *n)
     return offer ? offer->plan.yields : NULL;
 }
 
+/* Code, that of the library and what it generates; blocks of a call; and blocks of earlier calls
+ * that malloc keeps, which are small. */
+static size_t library_bytes(const od_backend *b, const od_plan *plan)
+{
+    static const size_t LIBRARY = 14 << 20, PRIMITIVE = 128 << 10, KEPT = 8 << 20;
+    size_t primitives = 0;
+    for (const od_offer *o = b->offers; o; o = o->next)
+        primitives += o->plan.pd != NULL;
+    return LIBRARY + primitives * PRIMITIVE + plan->packed +
+           (plan->packed < KEPT ? plan->packed : KEPT);
+}
+
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
 {
     if (!wgi_od_has_maker(n->op))
@@ -37,7 +49,8 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
         return WG_ENOMEM;
     if (offer->why)
         return WG_EUNSUPPORTED;
-    *out = (wg_kernel){.name = offer->plan.name, .run = offer->plan.run};
+    const size_t library = library_bytes(state, &offer->plan);
+    *out = (wg_kernel){.name = offer->plan.name, .run = offer->plan.run, .library = library};
     if (offer->plan.run)
         return WG_OK;
     od_kernel *k = NULL;
@@ -49,7 +62,8 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
         *out = (wg_kernel){.name = wgi_od_kernel_name(k),
                            .run = wgi_od_kernel_run,
                            .state = k,
-                           .scratch = scratch};
+                           .scratch = scratch,
+                           .library = library};
     return status;
 }
 

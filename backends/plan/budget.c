@@ -28,7 +28,7 @@ static size_t plus(size_t a, size_t b)
 /* What counts in the limit beside the buffer. */
 static size_t fixed_bytes(const wgi_planner *p)
 {
-    return plus(p->options.memory_elsewhere, p->layout.leaf_bytes);
+    return plus(plus(p->options.memory_elsewhere, p->program.library_bytes), p->layout.leaf_bytes);
 }
 
 static size_t bytes_of(const wgi_planner *p)
@@ -74,13 +74,15 @@ static bool fail_too_small(wgi_planner *p, const wgi_planner *least)
     wgi_occupant *live = wgi_occupants_at_peak(&least->program, l, &n);
     wgi_error_set(&e, WG_ENOMEM,
                   "a memory limit of %zu byte%s is too small: %s%zu bytes are enough, %zu for "
-                  "parameters, states, inputs and constants, and %zu for other values and the gaps "
+                  "parameters, states, inputs and constants, %zu for other values and the gaps "
                   "between them",
                   p->options.memory, p->options.memory == 1 ? "" : "s",
                   again ? "with recomputation " : "", bytes_of(least), l->leaf_bytes,
                   l->buffer_bytes);
+    if (least->program.library_bytes)
+        wgi_error_add(&e, ", %zu for libraries of backends", least->program.library_bytes);
     if (p->options.memory_elsewhere)
-        wgi_error_add(&e, ", and %zu elsewhere", p->options.memory_elsewhere);
+        wgi_error_add(&e, ", %zu elsewhere", p->options.memory_elsewhere);
     for (size_t i = 0; i < n && i < SHOWN; i++)
         wgi_error_add(
             &e, "%s%zu bytes for %s", i ? "; " : ".  The largest of these: ", live[i].bytes,

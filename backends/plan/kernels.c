@@ -1,4 +1,5 @@
 /* Backends and their kernels: the first backend that takes a node prepares its kernel. */
+#include "backends/memory.h"
 #include "backends/plan/planner.h"
 #include "wengert/backends/isa.h"
 #include "wengert/backends/load.h"
@@ -132,6 +133,23 @@ static bool runs(const wgi_planner *p, const wg_node *n)
     return !p->folded[n->id] && !(n->op->flags & WG_OP_LEAF) && !wgi_is_view(n);
 }
 
+/* A library's code and buffers are there once, however many kernels call it. */
+static size_t library_bytes(const wgi_planner *p)
+{
+    size_t sum = 0;
+    for (size_t b = 0; b < p->backends.count; b++) {
+        size_t most = 0;
+        for (size_t i = 0; i < p->program.n_work; i++) {
+            const wgi_work *w = &p->program.work[i];
+            if (w->by == &p->backends.open[b] && w->kernel.library > most)
+                most = w->kernel.library;
+        }
+        if (!wgi_add_bytes(&sum, most))
+            return WGI_MOST_BYTES;
+    }
+    return sum;
+}
+
 bool wgi_pass_kernels(wgi_planner *p)
 {
     size_t count = wg_graph_node_count(p->g), n_work = 0, n_slots = 0;
@@ -156,5 +174,6 @@ bool wgi_pass_kernels(wgi_planner *p)
             return false;
         r->n_work++;
     }
+    r->library_bytes = library_bytes(p);
     return true;
 }

@@ -67,9 +67,10 @@ typedef struct wgi_work {
 typedef struct wgi_program {
     wgi_work *work;
     size_t n_work;
-    bool alone;          /* calls whose bits allow it have one thread                     */
-    void **slots;        /* operands and results of all work, one after the other         */
-    uint32_t *next_slot; /* [slots] the next slot + 1 with the same input, 0: none        */
+    size_t library_bytes; /* of all backends' libraries                                   */
+    bool alone;           /* calls whose bits allow it have one thread                     */
+    void **slots;         /* operands and results of all work, one after the other         */
+    uint32_t *next_slot;  /* [slots] the next slot + 1 with the same input, 0: none        */
 } wgi_program;
 
 /* Frees the program: its kernels first, which the backends made. */

@@ -16,7 +16,8 @@ wg_plan_stats wg_plan_statistics(const wg_plan *p)
                         .shared_bytes = p->options.workspace ? p->layout.shared_bytes : 0,
                         .value_bytes = p->layout.value_bytes,
                         .live_bytes = p->layout.live_bytes,
-                        .leaf_bytes = p->layout.leaf_bytes};
+                        .leaf_bytes = p->layout.leaf_bytes,
+                        .library_bytes = p->program.library_bytes};
     for (size_t i = 0; i < p->layout.n_storages; i++)
         s.tensor_bytes +=
             p->layout.storage[i].kind == WGI_STORAGE_TENSOR ? p->layout.storage[i].bytes : 0;

@@ -55,8 +55,8 @@ static void failures_say_why(void **state)
     expect_failure("./nowhere/libmine.so", WG_EIO, "./nowhere/libmine.so");
     expect_failure("/dev/null", WG_EIO, "/dev/null");
     expect_failure(NO_BACKEND, WG_EINVAL, "it has no function 'wengert_backend'");
-    expect_failure(OTHER_ABI, WG_EUNSUPPORTED, "was built for a backend ABI other than 5");
-    expect_failure(WRONG_ABI, WG_EUNSUPPORTED, "is a backend for ABI 77, this is ABI 5");
+    expect_failure(OTHER_ABI, WG_EUNSUPPORTED, "was built for a backend ABI other than 6");
+    expect_failure(WRONG_ABI, WG_EUNSUPPORTED, "is a backend for ABI 77, this is ABI 6");
     expect_failure(EMPTY_TABLE, WG_EINVAL, "lacks name, refuses or prepare");
     wg_backend_unload(NULL);
     char path[2 * WG_ERROR_TEXT] = "./";

@@ -22,7 +22,7 @@ limits() {
     done
     code 1 "$@" "$option" 1000
     says err "a memory limit of 1000 bytes is too small: with recomputation "
-    says err "for parameters, states, inputs and constants, and "
+    says err "for parameters, states, inputs and constants, "
     says err ".  The largest of these: "
     least=$(enough)
     holds "$*: a number that would do" "${least:-0}" -gt 1000

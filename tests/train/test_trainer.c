@@ -63,7 +63,7 @@ static void examples_that_are_read_train_as_those_in_arrays(void **state)
 static wg_value *deep(void *context, const wg_model_step *step)
 {
     int *calls = context;
-    int64_t features = calls ? 24 : 8;
+    int64_t features = calls ? 4096 : 8;
     if (calls)
         ++*calls;
     wg_value *h = wg_dense("first", wg_step_input(step, "x"), features, WG_ACTIVATION_TANH);
@@ -113,7 +113,7 @@ static void a_limit_of_memory_makes_few_plans(void **state)
     wg_trainer *a = trainer_of(&o);
     run(a, NULL);
     o.context = &limited;
-    o.memory = least_memory(o) + 3000;
+    o.memory = least_memory(o) + (3 << 20);
     wg_trainer *b = trainer_of(&o);
     run(b, NULL);
     assert_true(same_store(wg_trainer_store(a), wg_trainer_store(b), true) > 50);

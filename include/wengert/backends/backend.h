@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /** Version of the structs and functions of this header and of wg_call and wg_node. */
-enum { WG_BACKEND_ABI = 5 };
+enum { WG_BACKEND_ABI = 6 };
 
 /** How a plan opens a backend. */
 typedef struct wg_backend_config {
@@ -31,6 +31,9 @@ typedef struct wg_kernel {
     void (*run)(wg_call *c);
     void *state;    /* the backend's own, handed back in wg_call.state, freed by finish */
     size_t scratch; /* bytes of wg_call.scratch that it needs */
+    /** Bytes that a library behind it takes for itself, at most: code, buffers of a call.  In a
+     * limit on memory, the largest of each backend's kernels counts. */
+    size_t library;
 } wg_kernel;
 
 /** What a backend promises about the bits of its results.  Every backend promises that the same

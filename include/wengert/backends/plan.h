@@ -62,14 +62,15 @@ typedef struct wg_plan_options {
     bool no_fold;    /**< do not compute constant parts when the plan is created */
     bool no_fuse;    /**< do not replace patterns of nodes by fused ops, nor read transposed
                         matrices in place, nor recompute norms to lower the memory peak */
-    /** Bytes that parameters, states, inputs, constants and buffer may take (leaf_bytes and
-     * buffer_bytes of wg_plan_stats); 0: no limit.  A plan that needs more drops values and
-     * recomputes them, at the lowest cost that it finds; the results have the same bits.  WG_ENOMEM
-     * if even that does not suffice; the message gives the smallest limit found that would.  The
-     * graph, the kernels' code and the process itself are not counted. */
+    /** Bytes that parameters, states, inputs, constants, buffer and the libraries of backends may
+     * take (leaf_bytes, buffer_bytes and library_bytes of wg_plan_stats); 0: no limit.  A plan that
+     * needs more drops values and recomputes them, at the lowest cost that it finds; the results
+     * have the same bits.  WG_ENOMEM if even that does not suffice; the message gives the smallest
+     * limit found that would.  The graph, the plan itself (some 5 KiB for each node) and the rest
+     * of the process are not counted, but see memory_elsewhere. */
     size_t memory;
     /** Bytes of `memory` that others take, such as tensors of the store that this plan does not
-     * have: so much less is left for the plan. */
+     * have, or the process itself: so much less is left for the plan. */
     size_t memory_elsewhere;
 } wg_plan_options;
 
@@ -123,20 +124,21 @@ WG_API wg_store *wg_plan_store(wg_plan *p);
 
 /** Sizes and costs.  Each value in the buffer counts rounded up to 64 bytes. */
 typedef struct wg_plan_stats {
-    int threads;         /**< of a run */
-    size_t nodes;        /**< nodes that a run computes */
-    size_t buffer_bytes; /**< of the buffer: intermediate values and scratch */
-    size_t shared_bytes; /**< the part of it that is in a workspace shared with other plans */
-    size_t value_bytes;  /**< sum over its values, as if no memory were reused */
-    size_t live_bytes;   /**< largest sum of values live at once: a lower bound of the buffer */
-    size_t leaf_bytes;   /**< parameters, states, inputs and constants */
-    size_t tensor_bytes; /**< the part of it that is in the store: parameters and states */
-    double flops;        /**< floating-point operations of one run */
-    double bytes;        /**< bytes that its nodes read and write */
-    size_t again_nodes;  /**< those of `nodes` that recompute a value: norms over rows, and what
+    int threads;          /**< of a run */
+    size_t nodes;         /**< nodes that a run computes */
+    size_t buffer_bytes;  /**< of the buffer: intermediate values and scratch */
+    size_t shared_bytes;  /**< the part of it that is in a workspace shared with other plans */
+    size_t value_bytes;   /**< sum over its values, as if no memory were reused */
+    size_t live_bytes;    /**< largest sum of values live at once: a lower bound of the buffer */
+    size_t leaf_bytes;    /**< parameters, states, inputs and constants */
+    size_t tensor_bytes;  /**< the part of it that is in the store: parameters and states */
+    size_t library_bytes; /**< what libraries behind kernels take for themselves, at most */
+    double flops;         /**< floating-point operations of one run */
+    double bytes;         /**< bytes that its nodes read and write */
+    size_t again_nodes;   /**< those of `nodes` that recompute a value: norms over rows, and what
                              wg_plan_options.memory demands */
-    size_t again_bytes;  /**< bytes of their results */
-    double again_flops;  /**< floating-point operations of theirs, part of `flops` */
+    size_t again_bytes;   /**< bytes of their results */
+    double again_flops;   /**< floating-point operations of theirs, part of `flops` */
 } wg_plan_stats;
 
 /** The sizes and costs of a plan; zeros for NULL. */

@@ -236,12 +236,15 @@ typedef struct wg_trainer_options {
     const wg_backend *const *backends; /**< [n_backends] preferred ones first; NULL: all built in */
     size_t n_backends;                 /**< length of `backends` */
     int threads;                       /**< up to WG_MAX_THREADS; 0: what the process may use */
-    /** Bytes for parameters, states and all plans together (wg_plan_options.memory); 0: no limit.
-     * Each plan is made for what is left next to the store; plans of other shapes are freed when
-     * their inputs and outputs would exceed it.  WG_ENOMEM: it is too small, and the message says
-     * how little would do for the batch at hand; a batch of a larger shape, which may come later,
-     * needs more.  It changes no result, so a resumed run may have another. */
+    /** Bytes for parameters, states and all plans together (wg_plan_options.memory), the plans
+     * themselves included; 0: no limit.  Each plan is made for what is left next to the store;
+     * plans of other shapes are freed when what they have of their own would exceed it.  WG_ENOMEM:
+     * it is too small, and the message says how little would do for the batch at hand; a batch of a
+     * larger shape, which may come later, needs more.  It changes no result, so a resumed run may
+     * have another. */
     size_t memory;
+    /** Bytes of `memory` that others take, such as the rest of the process. */
+    size_t memory_elsewhere;
 } wg_trainer_options;
 
 /* ---- the run --------------------------------------------------------------------------------- */
