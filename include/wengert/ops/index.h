@@ -31,13 +31,16 @@ WG_API wg_value *(wg_take)(const char *at, wg_value *x, wg_value *ids, int axis)
 #define wg_take(...) wg_take(WG_HERE, __VA_ARGS__)
 
 /** y[i, j, k] = x[i, ids[i, j, k], k] (for axis 1 of three): gather of PyTorch.  ids has x's rank
- * and, off the axis, sizes not above x's; y has the shape of ids. */
+ * and, off the axis, sizes not above x's; y has the shape of ids.  For whole rows with one id each,
+ * wg_take is faster. */
 WG_API wg_value *(wg_gather)(const char *at, wg_value *x, wg_value *ids, int axis);
 #define wg_gather(...) wg_gather(WG_HERE, __VA_ARGS__)
 
 /** y = x, then y[i, ids[i, j, k], k] += src[i, j, k] (for axis 1 of three) in the order of j:
  * scatter_add of PyTorch.  ids and src have x's rank; sizes of ids are not above those of src
- * nor, off the axis, of x. */
+ * nor, off the axis, of x.  To sum rows with one id each, wg_segment_sum is faster.  If x is a
+ * parameter or a state that is assigned y (wg_assign), only what ids name is written, unless x or y
+ * is an output or a reader of x needs y. */
 WG_API wg_value *(wg_scatter_add)(const char *at, wg_value *x, wg_value *ids, wg_value *src,
                                   int axis);
 #define wg_scatter_add(...) wg_scatter_add(WG_HERE, __VA_ARGS__)
@@ -59,8 +62,9 @@ WG_API wg_value *(wg_scatter_min)(const char *at, wg_value *x, wg_value *ids, wg
 #define wg_scatter_min(...) wg_scatter_min(WG_HERE, __VA_ARGS__)
 
 /** y = x, then y[ids[i], ..] = rows[i, ..] for x [n, ..], ids [m] and rows [m, ..]: index_copy of
- * PyTorch along axis 0.  If ids repeat, the last one wins.  If x is a state that is assigned y
- * (wg_assign) and has no other reader, only these rows are written. */
+ * PyTorch along axis 0.  If ids repeat, the last one wins.  If x is a parameter or a state that is
+ * assigned y (wg_assign), only these rows are written, unless x or y is an output or a reader of x
+ * needs y. */
 WG_API wg_value *(wg_put_rows)(const char *at, wg_value *x, wg_value *ids, wg_value *rows);
 #define wg_put_rows(...) wg_put_rows(WG_HERE, __VA_ARGS__)
 

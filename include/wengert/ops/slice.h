@@ -104,8 +104,9 @@ WG_API wg_value *(wg_dynamic_slice)(const char *at, wg_value *x, wg_value *start
 #define wg_dynamic_slice(...) wg_dynamic_slice(WG_HERE, __VA_ARGS__)
 
 /** y = x, but y[start + i] = update[i]: what wg_dynamic_slice reads is replaced.  `start` as there;
- * update has x's rank and dtype, and no size above x's.  If x is a state that is assigned y
- * (wg_assign) and has no other reader, only that window is written. */
+ * update has x's rank and dtype, and no size above x's.  If x is a parameter or a state that is
+ * assigned y (wg_assign), only that window is written, unless x or y is an output or a reader of x
+ * needs y. */
 WG_API wg_value *(wg_dynamic_update_slice)(const char *at, wg_value *x, wg_value *start,
                                            wg_value *update);
 #define wg_dynamic_update_slice(...) wg_dynamic_update_slice(WG_HERE, __VA_ARGS__)
