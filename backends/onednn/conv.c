@@ -279,14 +279,127 @@ static bool make_either_layout(const od_backend *b, const conv *c, od_plan *plan
     return make_layout(b, c, !ours, plan);
 }
 
+/* ---- one tap ---------------------------------------------------------------------------------- */
+
+/* A convolution of one tap is a product of matrices for each example: with S
+ * positions,
+ *
+ *     y  [N, O, S] = w  [O, C] x  [N, C, S] (+ bias [O])
+ *     dx [N, C, S] = w' [C, O] dy [N, O, S]
+ *     dw [O, C]    = sum over N of dy [N, O, S] x' [N, S, C]
+ *
+ * oneDNN's convolution in our layout leaves these to its gemm, which does not pack; its product of
+ * a batch does.  Where rows of S floats are a multiple of 2 KiB apart, they fall into few sets of
+ * the nearest cache, and packing pays. */
+static int64_t positions(const conv *c)
+{
+    return c->g.d.count * c->g.h.count * c->g.w.count;
+}
+
+static bool is_point(const conv *c)
+{
+    for (int i = 0; i < c->axes; i++)
+        if (c->along[i].kernel > 1 || c->along[i].stride > 1 || c->along[i].padding)
+            return false;
+    return c->g.groups == 1;
+}
+
+/* With AVX2 there is no such product of a batch, and the partial dw of many examples take longer to
+ * write and read than the packing saves. */
+static bool product_pays(const od_backend *b, const conv *c)
+{
+    enum { COLLIDE = 512, FEW = 16 };
+    const wg_conv_geometry *g = &c->g;
+    int64_t s = positions(c);
+    return !b->avx2 && is_point(c) && s % COLLIDE == 0 && g->in >= FEW && g->out >= FEW &&
+           (c->direction != GRAD_W || g->in * g->out <= s * (g->in + g->out) / 4);
+}
+
+/* [n, rows, columns] of a batch of n, or of one matrix for all examples (n = 1) */
+static od_md matrix(int64_t n, int64_t rows, int64_t columns, bool transposed)
+{
+    const dnnl_dims_t dims = {n, rows, columns};
+    const dnnl_dims_t strides = {rows * columns, transposed ? 1 : columns, transposed ? rows : 1};
+    od_md md;
+    return wgi_od_md_strided(&md, 3, dims, dnnl_f32, strides) == dnnl_success ? md : NULL;
+}
+
+/* y[n][o] += bias[o] */
+static void add_bias(wg_call *c)
+{
+    if (c->node->n_in < 3)
+        return;
+    const wg_shape *shape = &c->node->out[0]->shape;
+    const float *bias = c->in[2];
+    float *y = c->out[0];
+    int64_t channels = shape->dim[1], rows = shape->dim[0] * channels;
+    int64_t s = wg_shape_count(shape) / rows;
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int64_t r = 0; r < rows; r++)
+#pragma omp simd
+        for (int64_t i = 0; i < s; i++)
+            y[r * s + i] += bias[r % channels];
+}
+
+/* dw = the sum of one dw for each example, which lie in the scratch */
+static void add_up(wg_call *c)
+{
+    const float *each = c->scratch;
+    float *dw = c->out[0];
+    int64_t n = c->node->in[0]->shape.dim[0], count = wg_value_count(c->node->out[0]);
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int64_t from = 0; from < count; from += 256) {
+        int64_t to = from + 256 < count ? from + 256 : count;
+        memcpy(dw + from, each + from, (size_t)(to - from) * sizeof *dw);
+        for (int64_t k = 1; k < n; k++)
+#pragma omp simd
+            for (int64_t i = from; i < to; i++)
+                dw[i] += each[k * count + i];
+    }
+}
+
+/* false, and the plan is cleared, if oneDNN has only plain loops for it */
+static bool make_products(const od_backend *b, const conv *c, od_plan *plan)
+{
+    const wg_conv_geometry *g = &c->g;
+    int64_t s = positions(c);
+    od_md a, m, y;
+    if (c->direction == GRAD_W) {
+        a = matrix(g->batch, g->out, s, false);
+        m = matrix(g->batch, s, g->in, true);
+        y = matrix(g->batch, g->out, g->in, false);
+    } else {
+        bool forward = c->direction == FORWARD;
+        int64_t rows = forward ? g->out : g->in, terms = forward ? g->in : g->out;
+        a = matrix(1, rows, terms, !forward);
+        m = matrix(g->batch, terms, s, false);
+        y = matrix(g->batch, rows, s, false);
+    }
+    bool made =
+        a && m && y && wgi_od_matmul(&plan->pd, b->engine, a, m, NULL, y, b->attr) == dnnl_success;
+    wgi_od_md_free(a);
+    wgi_od_md_free(m);
+    wgi_od_md_free(y);
+    const role *r = roles[c->direction];
+    bool to_scratch = c->direction == GRAD_W;
+    wgi_od_bind(plan, DNNL_ARG_DST, to_scratch ? OD_SCRATCH : OD_OUT, 0);
+    wgi_od_bind(plan, DNNL_ARG_SRC, OD_IN, r[to_scratch ? Y : W].index);
+    wgi_od_bind(plan, DNNL_ARG_WEIGHTS, OD_IN, r[c->direction == GRAD_X ? Y : X].index);
+    plan->after = to_scratch ? add_up : c->direction == FORWARD ? add_bias : NULL;
+    if (!made || wgi_od_is_reference(plan->pd))
+        wgi_od_plan_clear(plan);
+    return plan->pd != NULL;
+}
+
+/* ---- making them ------------------------------------------------------------------------------ */
+
 /* Of a product that has unfolded taps for rows, terms or columns; 0 for other kernels. */
 static size_t packed_bytes(const od_backend *b, const conv *c, const od_plan *plan)
 {
     const wg_conv_geometry *g = &c->g;
     int64_t taps = g->in * g->d.kernel * g->h.kernel * g->w.kernel;
-    int64_t positions = g->d.count * g->h.count * g->w.count;
     bool gemm = wgi_od_is_made_of(plan->pd, "gemm");
-    return gemm ? wgi_od_packed_bytes(b, positions, taps > g->out ? taps : g->out, taps) : 0;
+    return gemm ? wgi_od_packed_bytes(b, positions(c), taps > g->out ? taps : g->out, taps) : 0;
 }
 
 const char *wgi_od_make_conv(const od_backend *b, const wg_node *n, od_plan *plan)
@@ -300,6 +413,8 @@ const char *wgi_od_make_conv(const od_backend *b, const wg_node *n, od_plan *pla
         plan->relu = ((const wg_blocked_conv_attrs *)n->attrs)->relu;
         return make_layout(b, &c, false, plan) ? NULL : "oneDNN has no convolution in such blocks";
     }
+    if (product_pays(b, &c) && make_products(b, &c, plan))
+        return NULL;
     if (!make_either_layout(b, &c, plan))
         return "oneDNN has no such convolution";
     plan->yields = better_by_own_kernels(&c, plan);

@@ -49,8 +49,9 @@ typedef struct od_plan {
     od_pd pd;
     od_binding binding[OD_MAX_ARGS];
     int n_bindings;
-    int adds_to;   /* the operand that the result is added to; 0 (never such an operand): none */
-    bool relu;     /* of the result, by us: oneDNN's makes 0 of NaN */
+    int adds_to; /* the operand that the result is added to; 0 (never such an operand): none */
+    void (*after)(wg_call *c); /* what is left to us; a result in the scratch is at its start */
+    bool relu;                 /* of the result, by us: oneDNN's makes 0 of NaN */
     size_t packed; /* bytes of the blocks into which it packs its matrices, outside the scratch */
 } od_plan;
 

@@ -83,6 +83,7 @@ struct od_kernel {
     bool has_kept;
     char *kept;
     int adds_to; /* as in od_plan, and: */
+    void (*after)(wg_call *c);
     bool relu;
     step steps[MAX_STEPS];
     char name[OD_NAME];
@@ -167,6 +168,8 @@ void wgi_od_kernel_run(wg_call *c)
             status = wgi_dnnl.primitive_execute(s->primitive, k->stream, s->n_args, s->arg);
     }
     k->has_kept = status == dnnl_success;
+    if (k->after && status == dnnl_success)
+        k->after(c);
     if (k->relu)
         run_relu(c);
     wgi_od_check_call(c, status, k->name);
@@ -253,6 +256,8 @@ static bool add_reorder(maker *m, od_const_md from, od_binding source, od_const_
 /* Where the primitive finds what is bound: there, or in another place if the layout differs. */
 static od_binding place_of(maker *m, const wg_node *n, const od_binding *b, od_const_md md)
 {
+    if (b->where == OD_SCRATCH)
+        return take(m, OD_SCRATCH, b->arg, md);
     if (!b->plain || wgi_od_md_equal(md, b->plain))
         return *b;
     bool keeps = b->where == OD_IN && m->b->fixed_parameters && wgi_is_parameter(n->in[b->index]);
@@ -312,6 +317,7 @@ wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const wg_no
         return WG_ENOMEM;
     m.k->stream = b->stream;
     m.k->adds_to = plan->adds_to;
+    m.k->after = plan->after;
     m.k->relu = plan->relu;
     errno = 0;
     if (!add_steps(&m, n, plan) || !allocate_kept(&m)) {
