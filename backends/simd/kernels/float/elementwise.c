@@ -317,6 +317,9 @@ enum { ALIKE, RIGHT, LEFT, WAYS }; /* how operands are broadcast along a row */
         loop_##name, right_##name, left_##name                                                     \
     }
 static simd_loop *const loops[][WAYS] = {
+    [SIMD_LGAMMA] = {SIMD(loop_lgamma)},
+    [SIMD_DIGAMMA] = {SIMD(loop_digamma)},
+    [SIMD_POLYGAMMA] = {SIMD(loop_polygamma)},
     [SIMD_EXP] = {loop_exp},
     [SIMD_LOG] = {loop_log},
     [SIMD_LOG1P] = {loop_log1p},
