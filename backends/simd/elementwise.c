@@ -47,6 +47,9 @@ static const char *refuses_pow(const wg_node *n)
     X(cosh, SIMD_COSH, refuses)                                                                    \
     X(tan, SIMD_TAN, refuses)                                                                      \
     X(tanh, SIMD_TANH, refuses)                                                                    \
+    X(lgamma, SIMD_LGAMMA, refuses)                                                                \
+    X(digamma, SIMD_DIGAMMA, refuses)                                                              \
+    X(polygamma, SIMD_POLYGAMMA, refuses)                                                          \
     X(sigmoid, SIMD_SIGMOID, refuses)                                                              \
     X(softplus, SIMD_SOFTPLUS, refuses)                                                            \
     X(silu, SIMD_SILU, refuses)                                                                    \
@@ -95,6 +98,8 @@ bool wgi_simd_function(const wg_node *n, simd_elementwise *out)
     if (n->op == &wg_op_clamp) {
         out->parameter = ((const wg_clamp_attrs *)n->attrs)->min;
         out->upper = ((const wg_clamp_attrs *)n->attrs)->max;
+    } else if (n->op == &wg_op_polygamma) {
+        out->parameter = (double)((const wg_polygamma_attrs *)n->attrs)->order;
     } else if (n->op == &wg_op_elu) {
         out->parameter = ((const wg_elu_attrs *)n->attrs)->alpha;
     } else if (n->op == &wg_op_leaky_relu) {

@@ -163,7 +163,7 @@ static void functions_at_their_ends(void **state)
         {SIMD_SIN, 8191.5, (real)-0.97949755205502888},
         {SIMD_COS, -INFINITY, NAN},
         {SIMD_COS, (real)1e-30, 1},
-        {SIMD_COS, 1e8, (real)-0.36338508935569055},
+        {SIMD_COS, 12345678, (real)-0.42850133882186240},
         {SIMD_SOFTPLUS, INFINITY, INFINITY},
         {SIMD_SOFTPLUS, -INFINITY, 0},
         {SIMD_SOFTPLUS, (real)1e30, (real)1e30},

@@ -1,4 +1,5 @@
-/* sin, cos and tan of single numbers up to SIMD_ANGLE_MOST, for loops that the compiler vectorises.
+/* sin, cos and tan of single numbers in f32, for loops that the compiler vectorises; those of f64
+ * have the same names (functions_f64.h), and far_angles.h has the angles beyond.
  *
  * x = q pi/2 + r with |r| <= pi/4.  pi/2 is taken in three parts, the first two of so few bits that
  * their products with q are exact.  The polynomials are those of Cephes' sinf and cosf
@@ -8,8 +9,10 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
-static const float SIMD_ANGLE_MOST = 8192;
+static const float SIMD_ANGLE_MOST = 8192;  /* of simd_quarter */
+static const float SIMD_FAR_MOST = 0x1p31f; /* of simd_far_quarter */
 
 /* r and q; those of 0 for numbers beyond, and NaN */
 static inline float simd_quarter(float x, int32_t *q)
@@ -19,6 +22,18 @@ static inline float simd_quarter(float x, int32_t *q)
     float n = (angle * 0.636619772f + magic) - magic;
     *q = (int32_t)n;
     return ((angle - n * 1.5703125f) - n * 4.837512969970703125e-4f) - n * 7.54978995489188216e-8f;
+}
+
+/* The same up to SIMD_FAR_MOST, in f64.  The first two parts have 22 bits, q has 31; the error is
+ * below 2^-66. */
+static inline float simd_far_quarter(float x, int32_t *q)
+{
+    double angle = fabsf(x) <= SIMD_FAR_MOST ? (double)x : 0.0;
+    double shifted = angle * 0.63661977236758134 + 0x1.8p52, n = shifted - 0x1.8p52;
+    uint64_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    *q = (int32_t)(bits & 3);
+    return (float)(((angle - n * 0x1.921fbp+0) - n * 0x1.5110bp-22) - n * 0x1.18469898cc517p-44);
 }
 
 static inline float simd_sin_of_rest(float r)
@@ -59,12 +74,18 @@ static inline float simd_cos(float x)
     return simd_sin_of_quarter(r, q + 1);
 }
 
-/* sin / cos; 0 keeps its sign */
+/* sin / cos of r + q pi/2 */
+static inline float simd_tan_of_quarter(float r, int32_t q)
+{
+    float sine = simd_sin_of_rest(r), cosine = simd_cos_of_rest(r);
+    return q & 1 ? -cosine / sine : sine / cosine;
+}
+
+/* 0 keeps its sign */
 static inline float simd_tan(float x)
 {
     int32_t q;
-    float r = simd_quarter(x, &q), sine = simd_sin_of_rest(r), cosine = simd_cos_of_rest(r);
-    float y = q & 1 ? -cosine / sine : sine / cosine;
+    float r = simd_quarter(x, &q), y = simd_tan_of_quarter(r, q);
     return x == 0.0f ? x : y;
 }
 

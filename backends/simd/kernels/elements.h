@@ -12,6 +12,9 @@
 /* y[i] = f(x[i]), or f(x[i], dy[i]) for gradients and arithmetic; y may be x or dy.  See
  * elementwise.c. */
 typedef enum simd_function {
+    SIMD_LGAMMA,
+    SIMD_DIGAMMA,
+    SIMD_POLYGAMMA,
     SIMD_EXP,
     SIMD_LOG,
     SIMD_LOG1P,
@@ -77,8 +80,9 @@ typedef struct simd_elementwise {
     simd_function f;
     int threads;
     const wgi_rows *rows; /* of operands x and dy that are broadcast; NULL: they are like y */
-    double parameter;     /* alpha of elu, the slope of leaky_relu, the lower bound of clamp */
-    double upper;         /* bound of clamp */
+    double parameter; /* alpha of elu, the slope of leaky_relu, the lower bound of clamp, the order
+                           * of polygamma */
+    double upper;     /* bound of clamp */
 } simd_elementwise;
 
 /* Functions one after the other, strip by strip of the result: what a step reads and writes is a

@@ -126,7 +126,8 @@ static inline double simd_log1p_to_1(double u)
 
 /* ---- angles ---------------------------------------------------------------------------------- */
 
-static const double SIMD_ANGLE_MOST = 1 << 20;
+static const double SIMD_ANGLE_MOST = 1 << 20; /* of simd_quarter */
+static const double SIMD_FAR_MOST = 0x1p40;    /* of simd_far_quarter */
 
 /* x = q pi/2 + r with |r| <= pi/4; for NaN and beyond SIMD_ANGLE_MOST, those of 0.  pi/2 is taken
  * in three parts, the first two of 32 bits, so that their products with q are exact. */
@@ -136,6 +137,22 @@ static inline double simd_quarter(double x, int64_t *q)
     double shifted = angle * 0.63661977236758134 + SIMD_MAGIC, n = shifted - SIMD_MAGIC;
     *q = (int64_t)simd_bits(shifted);
     return ((angle - n * 0x1.921fb544p+0) - n * 0x1.0b4611a6p-34) - n * 0x1.3198a2e037073p-69;
+}
+
+/* The same up to SIMD_FAR_MOST.  q is the sum of a multiple of 2^20 and a rest, pi/2 that of three
+ * parts of 33 bits and a fourth: the products of the first three are exact, and so are differences
+ * but the one that `lost` is of, and the last two.  The error is below 2^-53 r + 2^-115. */
+static inline double simd_far_quarter(double x, int64_t *q)
+{
+    const double first = 0x1.921fb544p+0, second = 0x1.0b4611a6p-34, third = 0x1.3198a2ep-69;
+    double angle = fabs(x) <= SIMD_FAR_MOST ? x : 0.0;
+    double shifted = angle * 0.63661977236758134 + SIMD_MAGIC, n = shifted - SIMD_MAGIC;
+    double high = (n + 0x1.8p72) - 0x1.8p72, low = n - high;
+    double above = ((angle - high * first) - low * first) - high * second, b = low * second;
+    double r = above - b, lost = (above - r) - b;
+    double c = high * third, d = low * third, tail = c + d, rest = (c - tail) + d;
+    *q = (int64_t)(simd_bits(shifted) & 3);
+    return (r - tail) - (rest + n * 0x1.b839a252049c1p-104 - lost);
 }
 
 /* By Taylor: errors below 1e-18 */
@@ -188,12 +205,18 @@ static inline double simd_cos(double x)
     return simd_sin_of_quarter(r, q + 1);
 }
 
-/* sin / cos; 0 keeps its sign */
+/* sin / cos of r + q pi/2 */
+static inline double simd_tan_of_quarter(double r, int64_t q)
+{
+    double sine = simd_sin_of_rest(r), cosine = simd_cos_of_rest(r);
+    return q & 1 ? -cosine / sine : sine / cosine;
+}
+
+/* 0 keeps its sign */
 static inline double simd_tan(double x)
 {
     int64_t q;
-    double r = simd_quarter(x, &q), sine = simd_sin_of_rest(r), cosine = simd_cos_of_rest(r);
-    double y = q & 1 ? -cosine / sine : sine / cosine;
+    double r = simd_quarter(x, &q), y = simd_tan_of_quarter(r, q);
     return x == 0.0 ? x : y;
 }
 

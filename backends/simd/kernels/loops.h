@@ -11,6 +11,9 @@ enum { SIMD_STRIP = 512 }; /* maximum length of a loop, unless its operands are 
  * the parameter and b[1] the upper one; for SIMD_POW, b[0] is the exponent. */
 typedef void simd_loop(const real *a, const real *b, real *y, int64_t n);
 
+/* y = f(a), n <= SIMD_STRIP; b[0] is the order of polygamma.  See float/gamma.c. */
+simd_loop SIMD(loop_lgamma), SIMD(loop_digamma), SIMD(loop_polygamma);
+
 /* The loop of any function but SIMD_CHOOSE. */
 simd_loop *SIMD(loop_of)(simd_function f);
 

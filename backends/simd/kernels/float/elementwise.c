@@ -1,6 +1,7 @@
 /* Functions of each element in loops that the compiler vectorises.  Errors are at most a few units
  * in the last place of max(1, |y|). */
 #include "backends/simd/kernels/ahead.h"
+#include "backends/simd/kernels/far_angles.h"
 #include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/loops.h"
 #include "backends/simd/kernels/team.h"
@@ -118,8 +119,30 @@ LOOP(loop_relu_grad, a[i] > 0 ? b[i] : 0)
 WITH_PARAMETER(loop_leaky_relu, (a[i] <= 0 ? parameter : 1) * a[i])
 WITH_PARAMETER(loop_elu, a[i] <= 0 ? parameter * simd_expm1(a[i]) : a[i])
 
-/* Large angles are left to libm, which knows more digits of pi. */
-#define ANGLES(name, small, any)                                                                   \
+enum { FAR_BLOCK = 2 * SIMD_LINE }; /* where large angles are looked for, if a strip has any */
+
+static bool has_far(const real *x, int64_t n)
+{
+    int beyond = 0;
+#pragma omp simd reduction(| : beyond)
+    for (int64_t i = 0; i < n; i++)
+        beyond |= !(fabs(x[i]) <= SIMD_ANGLE_MOST);
+    return beyond;
+}
+
+/* `small` of all numbers, then `far` of r and q where the angle is large */
+#define ANGLES(name, small, far)                                                                   \
+    static void far_##name(const real *a, real *y, int64_t n)                                      \
+    {                                                                                              \
+        real r[FAR_BLOCK];                                                                         \
+        real_bits q[FAR_BLOCK];                                                                    \
+        simd_far_quarters(a, r, q, n);                                                             \
+        PRAGMA(omp simd)                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            real made = far;                                                                       \
+            y[i] = fabs(a[i]) <= SIMD_ANGLE_MOST ? y[i] : made;                                    \
+        }                                                                                          \
+    }                                                                                              \
     static void name(const real *a, const real *b, real *y, int64_t n)                             \
     {                                                                                              \
         real made[STRIP];                                                                          \
@@ -130,15 +153,17 @@ WITH_PARAMETER(loop_elu, a[i] <= 0 ? parameter * simd_expm1(a[i]) : a[i])
             made[i] = small(a[i]);                                                                 \
             beyond |= !(fabs(a[i]) <= SIMD_ANGLE_MOST);                                            \
         }                                                                                          \
-        for (int64_t i = 0; beyond && i < n; i++)                                                  \
-            if (!(fabs(a[i]) <= SIMD_ANGLE_MOST))                                                  \
-                made[i] = any(a[i]);                                                               \
+        for (int64_t i = 0; beyond && i < n; i += FAR_BLOCK) {                                     \
+            int64_t count = n - i < FAR_BLOCK ? n - i : FAR_BLOCK;                                 \
+            if (has_far(a + i, count))                                                             \
+                far_##name(a + i, made + i, count);                                                \
+        }                                                                                          \
         memcpy(y, made, (size_t)n * sizeof *y);                                                    \
     }
 
-ANGLES(loop_sin, simd_sin, sin)
-ANGLES(loop_cos, simd_cos, cos)
-ANGLES(loop_tan, simd_tan, tan)
+ANGLES(loop_sin, simd_sin, simd_sin_of_quarter(r[i], q[i]))
+ANGLES(loop_cos, simd_cos, simd_sin_of_quarter(r[i], q[i] + 1))
+ANGLES(loop_tan, simd_tan, simd_tan_of_quarter(r[i], q[i]))
 
 /* NaN stays. */
 static void loop_clamp(const real *a, const real *b, real *y, int64_t n)
@@ -292,6 +317,9 @@ enum { ALIKE, RIGHT, LEFT, WAYS }; /* how operands are broadcast along a row */
         loop_##name, right_##name, left_##name                                                     \
     }
 static simd_loop *const loops[][WAYS] = {
+    [SIMD_LGAMMA] = {SIMD(loop_lgamma)},
+    [SIMD_DIGAMMA] = {SIMD(loop_digamma)},
+    [SIMD_POLYGAMMA] = {SIMD(loop_polygamma)},
     [SIMD_EXP] = {loop_exp},
     [SIMD_LOG] = {loop_log},
     [SIMD_LOG1P] = {loop_log1p},
