@@ -12,6 +12,8 @@ enum { SIMD_STRIP = 512 }; /* maximum length of a loop, unless its operands are 
  * SIMD_POW, b[0] is the exponent. */
 typedef void simd_loop(const real *a, const real *b, const real *c, real *y, int64_t n);
 
-simd_loop *SIMD(loop_of)(simd_function f);
+/* The loop of a function; where all elements of a, or of b, are one number, it may read the first
+ * alone. */
+simd_loop *SIMD(loop_of)(simd_function f, bool a_is_number, bool b_is_number);
 
 #endif

@@ -402,9 +402,12 @@ static simd_loop *const loops[][WAYS] = {
     [SIMD_MAXIMUM_GRAD] = {loop_maximum_grad},
 };
 
-simd_loop *SIMD(loop_of)(simd_function f)
+simd_loop *SIMD(loop_of)(simd_function f, bool a_is_number, bool b_is_number)
 {
-    return loops[f][loops[f][ALIKE] ? ALIKE : RIGHT];
+    simd_loop *of_number = b_is_number   ? loops[f][RIGHT]
+                           : a_is_number ? loops[f][LEFT]
+                                         : loops[f][ALIKE];
+    return of_number ? of_number : loops[f][loops[f][ALIKE] ? ALIKE : RIGHT];
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */

@@ -161,12 +161,19 @@ static int chain_end(const simd_program *p, int s)
     return end;
 }
 
+/* Whether all elements there are one number. */
+static bool is_number(const simd_program *p, int place)
+{
+    return place < NUMBERS ? p->operand[place].how == SIMD_ONE : place < RESULTS;
+}
+
 static void begin(task *t, int64_t from, int64_t n)
 {
     const simd_program *p = t->p;
     int64_t most = n < STRIP ? n : STRIP;
     for (int s = 0; s < p->n_steps; s++) {
-        t->loop[s] = SIMD(loop_of)(p->step[s].f);
+        t->loop[s] = SIMD(loop_of)(p->step[s].f, is_number(p, p->step[s].in[0]),
+                                   p->step[s].n_in > 1 && is_number(p, p->step[s].in[1]));
         t->end[s] = chain_end(p, s);
     }
     for (int k = 0; k < SIMD_PLACES; k++)
