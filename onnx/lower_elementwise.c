@@ -36,7 +36,7 @@ const char *wgi_ox_same_name(const wg_op *op)
         {&wg_op_logical_xor, "Xor"},   {&wg_op_logical_not, "Not"},
         {&wg_op_where, "Where"},       {&wg_op_tanh, "Tanh"},
         {&wg_op_relu, "Relu"},         {&wg_op_sigmoid, "Sigmoid"},
-        {&wg_op_softplus, "Softplus"},
+        {&wg_op_softplus, "Softplus"}, {&wg_op_hardswish, "HardSwish"},
     };
     for (int i = 0; i < WG_COUNT(table); i++)
         if (table[i].op == op)

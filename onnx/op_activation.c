@@ -60,8 +60,7 @@ wg_value *wgi_ox_hard_sigmoid(ox_node *n)
 
 wg_value *wgi_ox_hard_swish(ox_node *n)
 {
-    wg_value *x = x_of(n);
-    return wg_mul(x, wg_clamp(wg_shift(wg_scale(x, 1.0 / 6), 0.5), 0, 1));
+    return wg_hardswish(x_of(n));
 }
 
 /* x + bias below -lambd, x - bias above lambd, else 0. */

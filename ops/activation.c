@@ -93,6 +93,43 @@ wg_value *(wg_elu)(const char *at, wg_value *x, double alpha)
     return wg_apply1(at, &wg_op_elu, &(wg_elu_attrs){alpha}, x);
 }
 
+/* ---- hardswish ------------------------------------------------------------------------------- */
+
+static const double bends[] = {-3, 3};
+
+static void expand_hardswish(wg_node *n, wg_value **y)
+{
+    wg_value *x = n->in[0];
+    y[0] = wg_mul(wg_scale(wg_clamp(wg_shift(x, 3), 0, 6), 1.0 / 6), x);
+}
+
+static void grad_hardswish(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    dx[0] = wg_hardswish_grad(n->in[0], dy[0]);
+}
+
+static const wg_sample hardswish_samples[] = {
+    {"matrix", NULL, 1, {WG_FLOATS(-5, 5, 2, 3, 5)}},
+    {"scalar", NULL, 1, {WG_FLOATS(-2, 2, 0, 0)}},
+};
+
+const wg_op wg_op_hardswish = {
+    .name = "hardswish",
+    .formula = "y = x clamp(x + 3, 0, 6) / 6",
+    ACTIVATION,
+    WG_KINKS(bends),
+    .smoothness = WG_KINKED,
+    .expand = expand_hardswish,
+    .grad = grad_hardswish,
+    .reads = WG_READS_X,
+    WG_SAMPLES(hardswish_samples),
+};
+
+wg_value *(wg_hardswish)(const char *at, wg_value *x)
+{
+    return wg_apply1(at, &wg_op_hardswish, NULL, x);
+}
+
 /* ---- gelu ------------------------------------------------------------------------------------ */
 
 static const char *const gelu_names[] = {"erf", "tanh", NULL};
@@ -132,6 +169,10 @@ wg_value *(wg_gelu)(const char *at, wg_value *x, wg_gelu_kind kind)
 static const wg_sample product_samples[] = {
     {"same shape", NULL, 2, {WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 2, 3, 4)}},
     {"broadcast", NULL, 2, {WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 1, 4)}},
+};
+static const wg_sample hardswish_grad_samples[] = {
+    {"same shape", NULL, 2, {WG_FLOATS(-5, 5, 2, 3, 4), WG_FLOATS(-2, 2, 2, 3, 4)}},
+    {"broadcast", NULL, 2, {WG_FLOATS(-5, 5, 2, 3, 4), WG_FLOATS(-2, 2, 1, 4)}},
 };
 static const wg_sample gelu_grad_samples[] = {
     {"erf", &by_erf, 2, {WG_FLOATS(-3, 3, 2, 3, 4), WG_FLOATS(-2, 2, 2, 3, 4)}},
@@ -183,6 +224,39 @@ const wg_op wg_op_silu_grad = {
 wg_value *(wg_silu_grad)(const char *at, wg_value *x, wg_value *dy)
 {
     return wg_apply2(at, &wg_op_silu_grad, NULL, x, dy);
+}
+
+/* dy (x + 3/2) / 3 in [-3, 3], 0 below, dy above; x / 3 + 1/2, the same, would cancel. */
+static void expand_hardswish_grad(wg_node *n, wg_value **y)
+{
+    wg_value *x = n->in[0], *slope = wg_scale(wg_shift(x, 1.5), 1.0 / 3);
+    wg_value *above = wg_greater(x, wg_scalar_like(x, 3)),
+             *below = wg_less(x, wg_scalar_like(x, -3));
+    slope = wg_where(above, wg_scalar_like(x, 1), slope);
+    y[0] = wg_mul(wg_where(below, wg_scalar_like(x, 0), slope), n->in[1]);
+}
+static void grad_hardswish_grad(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    wg_value *x = n->in[0];
+    dx[0] = wg_clamp_grad(x, wg_scale(wg_mul(dy[0], n->in[1]), 1.0 / 3), -3, 3);
+    dx[1] = wg_hardswish_grad(x, dy[0]);
+}
+const wg_op wg_op_hardswish_grad = {
+    .name = "hardswish_grad",
+    .formula = "dx = dy (x + 3/2) / 3 where -3 <= x <= 3, 0 below, dy above",
+    DERIVATIVE,
+    .operands = "x dy",
+    WG_KINKS(bends),
+    .smoothness = WG_KINKED,
+    .expand = expand_hardswish_grad,
+    .grad = grad_hardswish_grad,
+    .reads = WG_READS_X,
+    WG_SAMPLES(hardswish_grad_samples),
+};
+
+wg_value *(wg_hardswish_grad)(const char *at, wg_value *x, wg_value *dy)
+{
+    return wg_apply2(at, &wg_op_hardswish_grad, NULL, x, dy);
 }
 
 /* Beyond +-32 the density is 0 in every dtype: there x^3 may overflow, so that it must not multiply

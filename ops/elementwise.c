@@ -70,27 +70,74 @@ BINARY_ROW(remainder, "y = a - b floor(a / b)", 0, wgi_infer_binary_number, .inp
            .reads = WG_READS_X | WG_READS_Y, .family = WG_FAMILY_ELEMENTWISE,
            WG_SAMPLES(remainder_samples))
 
-/* The share of dy that an operand gets: nothing where it lost, half where both are equal. */
-static wg_value *share(wg_value *dy, wg_value *lost, wg_value *equal)
-{
-    return wg_where(lost, wg_scalar_like(dy, 0), wg_where(equal, wg_scale(dy, 0.5), dy));
-}
 static void grad_maximum(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
-    wg_value *a = n->in[0], *b = n->in[1], *equal = wg_equal(a, b);
-    dx[0] = share(dy[0], wg_less(a, b), equal);
-    dx[1] = share(dy[0], wg_less(b, a), equal);
+    wg_value *a = n->in[0], *b = n->in[1];
+    dx[0] = wg_maximum_grad(a, b, dy[0]);
+    dx[1] = wg_maximum_grad(b, a, dy[0]);
 }
+/* min(a, b) is a where max(a, b) is b. */
 static void grad_minimum(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
-    wg_value *a = n->in[0], *b = n->in[1], *equal = wg_equal(a, b);
-    dx[0] = share(dy[0], wg_greater(a, b), equal);
-    dx[1] = share(dy[0], wg_greater(b, a), equal);
+    wg_value *a = n->in[0], *b = n->in[1];
+    dx[0] = wg_maximum_grad(b, a, dy[0]);
+    dx[1] = wg_maximum_grad(a, b, dy[0]);
 }
 BINARY_ROW(maximum, "y = max(a, b)", 0, wgi_infer_binary_number, .inplace = 3,
            .smoothness = WG_PIECEWISE_LINEAR, .grad = grad_maximum, .reads = WG_READS_X, ANY_SIGN)
 BINARY_ROW(minimum, "y = min(a, b)", 0, wgi_infer_binary_number, .inplace = 3,
            .smoothness = WG_PIECEWISE_LINEAR, .grad = grad_minimum, .reads = WG_READS_X, ANY_SIGN)
+
+static bool infer_maximum_grad(wg_node *n)
+{
+    wg_shape s;
+    return wg_need_float(n, 0) && wg_need_same_dtype(n, 0, 1) && wg_need_same_dtype(n, 0, 2) &&
+           wg_need_broadcast(n, &n->in[0]->shape, &n->in[1]->shape, &s) &&
+           wg_need_broadcast(n, &n->in[2]->shape, &s, &s) &&
+           wg_set_result(n, 0, n->in[0]->dtype, s);
+}
+
+static void expand_maximum_grad(wg_node *n, wg_value **da)
+{
+    wg_value *a = n->in[0], *b = n->in[1], *dy = n->in[2];
+    wg_value *share = wg_where(wg_equal(a, b), wg_scale(dy, 0.5), dy);
+    da[0] = wg_where(wg_less(a, b), wg_scalar_like(dy, 0), share);
+}
+
+/* linear in dy, piecewise constant in a and b */
+static void grad_maximum_grad(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    dx[2] = wg_maximum_grad(n->in[0], n->in[1], dy[0]);
+}
+
+#define X(...) WG_FLOATS(-2, 2, __VA_ARGS__)
+static const wg_sample maximum_grad_samples[] = {
+    {"same shape", NULL, 3, {X(2, 3, 4), X(2, 3, 4), X(2, 3, 4)}},
+    {"broadcast", NULL, 3, {X(3, 2, 1, 4), X(2, 3, 1), X(1, 4)}},
+    {"scalar", NULL, 3, {X(2, 3, 4), X(0, 0), X(2, 3, 4)}},
+};
+#undef X
+
+const wg_op wg_op_maximum_grad = {
+    .name = "maximum_grad",
+    .formula = "da = 0 where a < b, dy / 2 where a = b, else dy",
+    .family = WG_FAMILY_ELEMENTWISE,
+    .operands = "a b dy",
+    .results = "da",
+    .flags = WG_OP_ELEMENTWISE,
+    .inplace = 7,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .infer = infer_maximum_grad,
+    .expand = expand_maximum_grad,
+    .grad = grad_maximum_grad,
+    .reads = WG_READS_X,
+    WG_SAMPLES(maximum_grad_samples),
+};
+
+wg_value *(wg_maximum_grad)(const char *at, wg_value *a, wg_value *b, wg_value *dy)
+{
+    return wg_apply3(at, &wg_op_maximum_grad, NULL, a, b, dy);
+}
 
 /* The number s for a builder that combines it with x. */
 static wg_value *number_beside(const char *at, const char *builder, wg_value *x, double s)
@@ -220,10 +267,7 @@ static bool infer_clamp(wg_node *n)
 static void grad_clamp(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_clamp_attrs *a = n->attrs;
-    wg_value *x = n->in[0];
-    wg_value *inside = wg_logical_and(wg_greater_equal(x, wg_scalar_like(x, a->min)),
-                                      wg_less_equal(x, wg_scalar_like(x, a->max)));
-    dx[0] = wg_where(inside, dy[0], wg_scalar_like(dy[0], 0));
+    dx[0] = wg_clamp_grad(n->in[0], dy[0], a->min, a->max);
 }
 
 static const wg_sample clamp_samples[] = {
@@ -253,6 +297,66 @@ const wg_op wg_op_clamp = {
 wg_value *(wg_clamp)(const char *at, wg_value *x, double min, double max)
 {
     return wg_apply1(at, &wg_op_clamp, &(wg_clamp_attrs){min, max}, x);
+}
+
+/* ---- clamp_grad ------------------------------------------------------------------------------ */
+
+static bool infer_clamp_grad(wg_node *n)
+{
+    const wg_clamp_attrs *a = n->attrs;
+    if (!wgi_infer_binary_float(n))
+        return false;
+    return a->min <= a->max || wg_fail(n, WG_EINVAL, "min %g is above max %g", a->min, a->max);
+}
+
+static void expand_clamp_grad(wg_node *n, wg_value **dx)
+{
+    const wg_clamp_attrs *a = n->attrs;
+    wg_value *x = n->in[0], *dy = n->in[1];
+    wg_value *inside = wg_logical_and(wg_greater_equal(x, wg_scalar_like(x, a->min)),
+                                      wg_less_equal(x, wg_scalar_like(x, a->max)));
+    dx[0] = wg_where(inside, dy, wg_scalar_like(dy, 0));
+}
+
+/* linear in dy, piecewise constant in x */
+static void grad_clamp_grad(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    const wg_clamp_attrs *a = n->attrs;
+    dx[1] = wg_clamp_grad(n->in[0], dy[0], a->min, a->max);
+}
+
+#define BOUNDS(min, max)                                                                           \
+    &(const wg_clamp_attrs)                                                                        \
+    {                                                                                              \
+        min, max                                                                                   \
+    }
+static const wg_sample clamp_grad_samples[] = {
+    {"both", BOUNDS(-0.5, 0.75), 2, {WG_FLOATS(-2, 2, 2, 3, 5), WG_FLOATS(-2, 2, 2, 3, 5)}},
+    {"from below", BOUNDS(-0.5, INFINITY), 2, {WG_FLOATS(-2, 2, 1, 7), WG_FLOATS(-2, 2, 1, 7)}},
+    {"broadcast", BOUNDS(-INFINITY, 0.75), 2, {WG_FLOATS(-2, 2, 2, 3, 5), WG_FLOATS(-2, 2, 1, 5)}},
+};
+
+const wg_op wg_op_clamp_grad = {
+    .name = "clamp_grad",
+    .formula = "dx = dy where min <= x <= max, else 0",
+    .family = WG_FAMILY_ELEMENTWISE,
+    .operands = "x dy",
+    .results = "dx",
+    .flags = WG_OP_ELEMENTWISE,
+    .inplace = 3,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    WG_ATTRS(wg_clamp_attrs, clamp_attrs),
+    .infer = infer_clamp_grad,
+    .expand = expand_clamp_grad,
+    .grad = grad_clamp_grad,
+    .reads = WG_READS_X,
+    WG_SAMPLES(clamp_grad_samples),
+    WG_KINKS(clamp_kinks),
+};
+
+wg_value *(wg_clamp_grad)(const char *at, wg_value *x, wg_value *dy, double min, double max)
+{
+    return wg_apply2(at, &wg_op_clamp_grad, &(wg_clamp_attrs){min, max}, x, dy);
 }
 
 /* ---- stop_gradient --------------------------------------------------------------------------- */

@@ -16,6 +16,9 @@ wg_value *wgi_apply_list(const char *at, const wg_op *op, const void *attrs, wg_
  * otherwise. */
 bool wgi_check_flags(const char *at, const char *who, const wg_value *x, int flags, int all);
 
+/* How many elements of the end of the axis roll n moves to its front, 0 <= . < size. */
+int64_t wgi_rolled(const wg_node *n);
+
 /* The attributes of a node of adam, adamw or one of their fused forms are in range; false after an
  * error. */
 bool wgi_need_adam_attrs(wg_node *n);

@@ -1,3 +1,4 @@
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -320,8 +321,7 @@ static bool infer_roll(wg_node *n)
            wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
 }
 
-/* How many elements of the end come to the front, 0 <= . < size. */
-static int64_t rolled(const wg_node *n)
+int64_t wgi_rolled(const wg_node *n)
 {
     const wg_roll_attrs *a = n->attrs;
     const wg_shape *x = &n->in[0]->shape;
@@ -334,16 +334,16 @@ static void expand_roll(wg_node *n, wg_value **y)
 {
     const wg_roll_attrs *a = n->attrs;
     int axis = wg_normalize_axis(a->axis, n->in[0]->shape.rank);
-    int64_t cut = n->in[0]->shape.dim[axis] - rolled(n);
+    int64_t cut = n->in[0]->shape.dim[axis] - wgi_rolled(n);
     wg_value *parts[] = {wg_slice(n->in[0], axis, cut, WG_TO_END, 1),
                          wg_slice(n->in[0], axis, 0, cut, 1)};
-    y[0] = rolled(n) == 0 ? n->in[0] : wg_concat(parts, 2, axis);
+    y[0] = wgi_rolled(n) == 0 ? n->in[0] : wg_concat(parts, 2, axis);
 }
 
 static void grad_roll(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_roll_attrs *a = n->attrs;
-    dx[0] = wg_roll(dy[0], -rolled(n), (int)a->axis);
+    dx[0] = wg_roll(dy[0], -wgi_rolled(n), (int)a->axis);
 }
 
 static const wg_sample roll_samples[] = {

@@ -44,6 +44,8 @@ static const struct {
     {&wg_op_logical_and, "bb:b", true}, {&wg_op_logical_or, "bb:b", true},
     {&wg_op_logical_xor, "bb:b", true}, {&wg_op_logical_not, "b:b", true},
     {&wg_op_where, "bff:f", true},      {&wg_op_cast, "b:f", true},
+    {&wg_op_clamp_grad, "ff:f", true},  {&wg_op_maximum_grad, "fff:f", true},
+    {&wg_op_hardswish, "f:f", true},    {&wg_op_hardswish_grad, "ff:f", true},
 };
 
 const char *wgi_step_dtypes(const wg_op *op)

@@ -57,6 +57,8 @@ static const char *const rounded_once[] = {
     "div",
     "maximum",
     "minimum",
+    "maximum_grad",
+    "clamp_grad",
     "neg",
     "abs",
     "sign",

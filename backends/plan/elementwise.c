@@ -1,6 +1,6 @@
 /* Elementwise nodes of one shape become one node, fused_elementwise, which computes them strip by
  * strip: values that only they read are never written to memory, and threads meet once for all.
- * What a step reads may be broadcast, so an expand before it is left out.
+ * What a step reads may be broadcast, so an expand before it is left out; a fill is a number.
  *
  * In a checked plan each node stays by itself, so that a message can name it; in others,
  * wg_plan_first_nonfinite finds the step (run.c). */
@@ -41,7 +41,7 @@ bool wgi_pass_elementwise(wgi_planner *p)
     if (ok) {
         wgi_find_groups(&s);
         ok = wgi_compute_again(&s);
-        wgi_find_read_expands(&s);
+        wgi_find_superfluous(&s);
     }
     if (ok && found_any(&s)) {
         s.to = wg_graph_new();

@@ -21,7 +21,7 @@ typedef struct wgi_group {
     int n_operands, n_results;
     bool has_float;   /* among the operands */
     bool has_shape;   /* each result has its shape without expands before it, too */
-    bool has_expands; /* that it makes superfluous */
+    bool has_expands; /* or fills of several elements, that it makes superfluous */
 } wgi_group;
 
 typedef struct wgi_groups {
@@ -34,7 +34,7 @@ typedef struct wgi_groups {
     uint32_t *root;  /* [values] facts.h */
     uint32_t *last;  /* [values] by root: the last node that reads it, or WGI_NO_READER */
     bool *is_marked; /* [values] an output, assigned, or read outside of its group */
-    bool *is_read;   /* [nodes] of expands: by others than groups that make them superfluous */
+    bool *is_read; /* [nodes] of expands, fills: by others than groups that make them superfluous */
     wgi_element_step step[WGI_STEPS];
     wg_graph *to;
     wg_value **map;
@@ -52,8 +52,9 @@ int wgi_index_of(const uint32_t *list, int n, uint32_t id);
 
 /* v before it was broadcast. */
 wg_value *wgi_unexpanded(wg_value *v);
-/* A scalar that a step's text can hold. */
-bool wgi_is_number(const wg_value *v);
+/* Whether operand k of n is a number that a step's text can hold: a scalar, or a fill of more
+ * elements without which n's result has its shape, and n a float. */
+bool wgi_is_number(const wg_node *n, int k);
 double wgi_number_of(const wg_value *v);
 /* The float dtype of a step; WG_BOOL if it has bools alone.  These go with either dtype. */
 wg_dtype wgi_step_dtype(const wg_node *n);
@@ -65,11 +66,11 @@ bool wgi_list_operands(const wgi_groups *s, wgi_group *x);
 bool wgi_results_have_shape(const wgi_groups *s, const wgi_group *x);
 
 /* The parts of the pass: the groups, with their operands and results; values that they compute once
- * more rather than keep (elementwise_again.c); who reads expands; the nodes (elementwise_build.c).
- * false: memory. */
+ * more rather than keep (elementwise_again.c); which expands and fills nobody reads; the nodes
+ * (elementwise_build.c).  false: memory. */
 void wgi_find_groups(wgi_groups *s);
 bool wgi_compute_again(wgi_groups *s);
-void wgi_find_read_expands(wgi_groups *s);
+void wgi_find_superfluous(wgi_groups *s);
 bool wgi_build_groups(wgi_groups *s);
 
 #endif

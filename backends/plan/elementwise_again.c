@@ -88,7 +88,7 @@ static bool take_over(const again *a, wgi_group *x, const wg_node *n)
     for (int k = 0; ok && k < n->n_in; k++) {
         const wg_value *v = wgi_unexpanded(n->in[k]);
         const wgi_group *from = wgi_group_of(s, v->node->id);
-        if (wgi_is_number(v) || wgi_group_has(s, x, n->in[k]) ||
+        if (wgi_is_number(n, k) || wgi_group_has(s, x, n->in[k]) ||
             wgi_index_of(x->operand, x->n_operands, v->id) >= 0 || is_kept_anyway(a, x, v))
             continue;
         ok = from ? (v == n->in[k] && take_over(a, x, v->node)) ||

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static wgi_term term_of(const wgi_groups *s, const wgi_group *x, wg_value *v)
+/* Of operand k of n. */
+static wgi_term term_of(const wgi_groups *s, const wgi_group *x, const wg_node *n, int k)
 {
+    wg_value *v = n->in[k];
     if (wgi_group_has(s, x, v))
         return (wgi_term){WGI_TERM_STEP, wgi_index_of(x->member, x->n, v->node->id), 0};
     v = wgi_unexpanded(v);
-    if (wgi_is_number(v))
+    if (wgi_is_number(n, k))
         return (wgi_term){WGI_TERM_NUMBER, 0, wgi_number_of(v)};
     return (wgi_term){WGI_TERM_OPERAND, wgi_index_of(x->operand, x->n_operands, v->id), 0};
 }
@@ -40,7 +42,7 @@ static bool write_steps(wgi_groups *s, const wgi_group *x, char *text, size_t si
         if (n->op->attrs_size)
             memcpy(to->attrs.bytes, n->attrs, n->op->attrs_size);
         for (int k = 0; k < n->n_in; k++)
-            to->in[k] = term_of(s, x, n->in[k]);
+            to->in[k] = term_of(s, x, n, k);
     }
     return wgi_steps_write(s->step, x->n, text, size);
 }
@@ -111,7 +113,8 @@ bool wgi_build_groups(wgi_groups *s)
             return false;
         if (x && !built && !copy_members(s, x))
             return false;
-        bool superfluous = wgi_node_at(s, i)->op == &wg_op_expand && !s->is_read[i];
+        const wg_op *op = wgi_node_at(s, i)->op;
+        bool superfluous = (op == &wg_op_expand || (op->flags & WG_OP_FILL)) && !s->is_read[i];
         if (!x && !superfluous && !copy(s, wgi_node_at(s, i)))
             return false;
     }

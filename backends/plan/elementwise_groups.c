@@ -15,20 +15,50 @@ enum { MOST_BETWEEN = 8 };
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-bool wgi_is_number(const wg_value *v)
+static bool is_float(const wg_value *v)
 {
-    return (v->node->op->flags & WG_OP_FILL) && wg_value_count(v) == 1 &&
-           (v->dtype == WG_F32 || v->dtype == WG_F64);
+    return v->dtype == WG_F32 || v->dtype == WG_F64;
+}
+
+/* *to broadcast with a shape that fits. */
+static void broadcast(wg_shape *to, const wg_shape *shape)
+{
+    wg_shape wide = to->rank >= shape->rank ? *to : *shape;
+    const wg_shape *other = to->rank >= shape->rank ? shape : to;
+    for (int i = 0; i < other->rank; i++) {
+        int64_t *dim = &wide.dim[i + wide.rank - other->rank];
+        *dim = *dim == 1 ? other->dim[i] : *dim;
+    }
+    *to = wide;
+}
+
+static bool is_fill(const wg_value *v)
+{
+    return (v->node->op->flags & WG_OP_FILL) && is_float(v);
+}
+
+/* Whether the operands of n that are no fills give the shape of its result, and a float dtype. */
+static bool does_without_fills(const wg_node *n)
+{
+    wg_shape shape = {0};
+    bool has_float = false;
+    for (int k = 0; k < n->n_in; k++)
+        if (!is_fill(wgi_unexpanded(n->in[k]))) {
+            broadcast(&shape, &n->in[k]->shape);
+            has_float |= is_float(n->in[k]);
+        }
+    return has_float && wg_shape_equal(&shape, &n->out[0]->shape);
+}
+
+bool wgi_is_number(const wg_node *n, int k)
+{
+    const wg_value *v = wgi_unexpanded(n->in[k]);
+    return is_fill(v) && (wg_value_count(v) == 1 || does_without_fills(n));
 }
 
 double wgi_number_of(const wg_value *v)
 {
     return ((const wg_fill_attrs *)v->node->attrs)->value;
-}
-
-static bool is_float(const wg_value *v)
-{
-    return v->dtype == WG_F32 || v->dtype == WG_F64;
 }
 
 /* Whether n may be a step: its dtypes are those of the op's row in ops/steps.c. */
@@ -134,11 +164,12 @@ bool wgi_list_operands(const wgi_groups *s, wgi_group *x)
             wg_value *v = wgi_unexpanded(n->in[k]);
             if (wgi_group_has(s, x, n->in[k]))
                 continue;
-            if (wgi_is_number(v) ? !add_number(number, &numbers, wgi_number_of(v))
-                                 : !add_to(x->operand, &x->n_operands, WGI_STEP_OPERANDS, v->id))
+            const bool is_number = wgi_is_number(n, k);
+            if (is_number ? !add_number(number, &numbers, wgi_number_of(v))
+                          : !add_to(x->operand, &x->n_operands, WGI_STEP_OPERANDS, v->id))
                 return false;
-            x->has_float |= !wgi_is_number(v) && is_float(v);
-            x->has_expands |= v != n->in[k];
+            x->has_float |= !is_number && is_float(v);
+            x->has_expands |= v != n->in[k] || (is_number && wg_value_count(v) > 1);
         }
     }
     return true;
@@ -298,18 +329,6 @@ int wgi_index_of(const uint32_t *list, int n, uint32_t id)
     return i < n ? i : -1;
 }
 
-/* *to broadcast with a shape that fits. */
-static void broadcast(wg_shape *to, const wg_shape *shape)
-{
-    wg_shape wide = to->rank >= shape->rank ? *to : *shape;
-    const wg_shape *other = to->rank >= shape->rank ? shape : to;
-    for (int i = 0; i < other->rank; i++) {
-        int64_t *dim = &wide.dim[i + wide.rank - other->rank];
-        *dim = *dim == 1 ? other->dim[i] : *dim;
-    }
-    *to = wide;
-}
-
 bool wgi_results_have_shape(const wgi_groups *s, const wgi_group *x)
 {
     wg_shape own[WGI_STEPS] = {{0}};
@@ -319,8 +338,8 @@ bool wgi_results_have_shape(const wgi_groups *s, const wgi_group *x)
             const wg_value *v = wgi_unexpanded(n->in[k]);
             broadcast(&own[i], wgi_group_has(s, x, n->in[k])
                                    ? &own[wgi_index_of(x->member, x->n, v->node->id)]
-                               : wgi_is_number(v) ? &(wg_shape){0}
-                                                  : &v->shape);
+                               : wgi_is_number(n, k) ? &(wg_shape){0}
+                                                     : &v->shape);
         }
         if (wgi_index_of(x->result, x->n_results, n->out[0]->id) >= 0 &&
             !wg_shape_equal(&own[i], &n->out[0]->shape))
@@ -366,12 +385,13 @@ void wgi_find_groups(wgi_groups *s)
     find_results(s);
 }
 
-void wgi_find_read_expands(wgi_groups *s)
+void wgi_find_superfluous(wgi_groups *s)
 {
     for (uint32_t i = 0; i < wg_graph_node_count(s->g); i++) {
         const wg_node *n = wgi_node_at(s, i);
-        for (int k = 0; !wgi_is_worth_it(wgi_group_of(s, i)) && k < n->n_in; k++)
-            s->is_read[n->in[k]->node->id] = true;
+        const bool alone = !wgi_is_worth_it(wgi_group_of(s, i));
+        for (int k = 0; k < n->n_in; k++)
+            s->is_read[n->in[k]->node->id] |= alone || (is_fill(n->in[k]) && !wgi_is_number(n, k));
         for (int k = 0; k < n->n_out; k++)
             s->is_read[i] |= s->is_marked[n->out[k]->id];
     }

@@ -69,6 +69,9 @@ static const char *refuses_pow(const wg_node *n)
     X(clamp, SIMD_CLAMP, refuses)                                                                  \
     X(relu, SIMD_RELU, refuses)                                                                    \
     X(relu_grad, SIMD_RELU_GRAD, refuses)                                                          \
+    X(clamp_grad, SIMD_CLAMP_GRAD, refuses)                                                        \
+    X(hardswish, SIMD_HARDSWISH, refuses)                                                          \
+    X(hardswish_grad, SIMD_HARDSWISH_GRAD, refuses)                                                \
     X(add, SIMD_ADD, refuses_other_floats)                                                         \
     X(sub, SIMD_SUB, refuses_other_floats)                                                         \
     X(mul, SIMD_MUL, refuses_other_floats)                                                         \
@@ -95,7 +98,7 @@ bool wgi_simd_function(const wg_node *n, simd_elementwise *out)
     if (i == WG_COUNT(functions))
         return false;
     out->f = functions[i].f;
-    if (n->op == &wg_op_clamp) {
+    if (n->op == &wg_op_clamp || n->op == &wg_op_clamp_grad) {
         out->parameter = ((const wg_clamp_attrs *)n->attrs)->min;
         out->upper = ((const wg_clamp_attrs *)n->attrs)->max;
     } else if (n->op == &wg_op_polygamma) {

@@ -47,7 +47,7 @@ typedef struct simd_backend {
     simd_kept *kept;       /* in the state of a kernel that keeps something, else NULL */
 } simd_backend;
 
-/* The state of a kernel of fused_elementwise; those of others are the backend's. */
+/* The state of a kernel "steps"; those of others are the backend's. */
 typedef struct simd_steps_state {
     simd_backend backend; /* a copy, so that each state begins with one */
     simd_program program;

@@ -82,7 +82,7 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
     size_t kept = b->fixed_parameters ? kept_bytes(n) : 0;
     if (kept)
         out->state = kept_state_new(b, kept);
-    if (k->op == &wg_op_fused_elementwise)
+    if (k->op == &wg_op_fused_elementwise || k->op == &wg_op_maximum_grad)
         out->state = wgi_simd_steps_state(b, n);
     return out->state ? WG_OK : WG_ENOMEM;
 }

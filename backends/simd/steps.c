@@ -2,6 +2,7 @@
 #include "backends/simd/internal.h"
 #include "ops/steps.h"
 #include "wengert/ops/compare.h"
+#include "wengert/ops/elementwise.h"
 #include "wengert/ops/fused.h"
 
 #include <stdlib.h>
@@ -31,6 +32,7 @@ static const struct {
     {&wg_op_logical_xor, SIMD_IS_NOT_EQUAL, false},
     {&wg_op_logical_not, SIMD_NOT, false},
     {&wg_op_where, SIMD_CHOOSE, false},
+    {&wg_op_maximum_grad, SIMD_MAXIMUM_GRAD, false},
     {&wg_op_cast, SIMD_COPY, false},
 };
 
@@ -133,13 +135,20 @@ static void describe_operand(simd_step_operand *o, const wg_node *n, int k)
                                                                        : SIMD_SPREAD;
 }
 
+/* The text of n's steps: an op of three operands that is no other kernel's is one. */
+static const char *steps_of(const wg_node *n)
+{
+    return n->op == &wg_op_maximum_grad ? "y0=maximum_grad(x0,x1,x2)"
+                                        : ((const wg_fused_elementwise_attrs *)n->attrs)->steps;
+}
+
 /* NULL, or why it cannot be. */
 static const char *make_program(simd_program *p, const wg_node *n)
 {
     compiler c = {.p = p, .node = n};
     *p = (simd_program){
         .n_operands = n->n_in, .n_results = n->n_out, .count = wg_value_count(n->out[0])};
-    p->n_steps = wgi_steps_read(((const wg_fused_elementwise_attrs *)n->attrs)->steps, c.step);
+    p->n_steps = wgi_steps_read(steps_of(n), c.step);
     for (int k = 0; k < n->n_in; k++)
         describe_operand(&p->operand[k], n, k);
     for (int i = 0; i < p->n_steps; i++) {
@@ -202,5 +211,6 @@ static void run(wg_call *c)
 
 const simd_kernel wgi_simd_steps[] = {
     {&wg_op_fused_elementwise, "steps", refuses, NULL, run},
+    {&wg_op_maximum_grad, "steps", refuses, NULL, run},
     {.op = NULL},
 };

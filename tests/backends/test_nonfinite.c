@@ -41,11 +41,12 @@ static bool may_skip(const conf_case *c, double is, double must)
             (a->dropout > 0 && (isnan(is) || isnan(must))));
 }
 
-/* Infinity times a difference that single precision rounds to 0, and the double precision of the
- * reference does not. */
+/* Infinity times a difference, or a product of many, that single precision rounds to 0, and the
+ * double precision of the reference does not. */
 static bool may_round(const conf_case *c, double is, double must)
 {
-    return c->op == &wg_op_linear_cross_entropy_step && isnan(is) && isinf(must);
+    return (c->op == &wg_op_linear_cross_entropy_step || c->op == &wg_op_prod) && isnan(is) &&
+           isinf(must);
 }
 
 /* A case in which both are right. */

@@ -24,6 +24,15 @@ static real arithmetic(simd_function f, real u, real v)
     case SIMD_RELU: return isnan(u) ? u : u > 0 ? u : 0;
     case SIMD_LEAKY_RELU: return u <= 0 ? SLOPE * u : u;
     case SIMD_RELU_GRAD: return u > 0 ? v : 0;
+    case SIMD_CLAMP_GRAD: return u >= SLOPE && u <= UPPER ? v : 0;
+    case SIMD_HARDSWISH: {
+        real gate = u + 3 < 0 ? 0 : u + 3 > 6 ? 6 : u + 3;
+        return gate * (real)(1.0 / 6) * u;
+    }
+    case SIMD_HARDSWISH_GRAD: {
+        real slope = (u + (real)1.5) * (real)(1.0 / 3);
+        return (u < -3 ? 0 : u > 3 ? 1 : slope) * v;
+    }
     case SIMD_ADD: return u + v;
     case SIMD_SUB: return u - v;
     case SIMD_MUL: return u * v;
@@ -69,7 +78,7 @@ static real *mixed(setting *s, int64_t n)
 
 static bool has_two(simd_function f)
 {
-    return f == SIMD_RELU_GRAD || f >= SIMD_ADD;
+    return f == SIMD_RELU_GRAD || f == SIMD_CLAMP_GRAD || f == SIMD_HARDSWISH_GRAD || f >= SIMD_ADD;
 }
 
 static void arithmetic_is_exact(void **state)

@@ -49,6 +49,8 @@ UNARY = [  # op, attributes, range, function
     ("clamp", {"min": -0.5, "max": 0.7}, ANY,
      lambda x: x if -0.5 < x.value < 0.7 else scalar(min(max(x.value, -0.5), 0.7))),
     ("clamp", {"max": 0.2}, ANY, lambda x: x if x.value < 0.2 else scalar(0.2)),
+    ("hardswish", {}, (-6.0, 6.0),
+     lambda x: x * (x + 3) / 6 if -3 < x.value < 3 else x if x.value > 0 else 0 * x),
 ]
 
 BINARY = [

@@ -44,6 +44,7 @@ static const struct {
     {"sigmoid", wg_sigmoid},
     {"tanh", wg_tanh},
     {"silu", wg_silu},
+    {"hardswish", wg_hardswish},
     {"swish", wg_silu},
     {"logical_not", wg_logical_not},
     {"isnan", wg_isnan},

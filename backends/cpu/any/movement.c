@@ -4,6 +4,7 @@
 #include "backends/broadcast.h"
 #include "backends/cpu/kernel.h"
 #include "graph/element.h"
+#include "ops/ops_internal.h"
 #include "wengert/ops/concat.h"
 #include "wengert/ops/movement.h"
 #include "wengert/ops/slice.h"
@@ -107,6 +108,24 @@ void wgi_cpu_dynamic_update_slice(wg_call *c)
         memcpy(c->out[0], c->in[0], wg_value_bytes(x));
     wgi_cpu_copy(c, x->dtype, &update->shape, c->out[0], walk, c->in[2],
                  wgi_cpu_dense(&update->shape));
+}
+
+/* The end of x comes before its beginning. */
+void wgi_cpu_roll(wg_call *c)
+{
+    const wg_roll_attrs *a = c->node->attrs;
+    const wg_value *y = c->node->out[0];
+    const int axis = wg_normalize_axis(a->axis, y->shape.rank);
+    const int64_t end = wgi_rolled(c->node), beginning = y->shape.dim[axis] - end;
+    const cpu_walk from_0 = wgi_cpu_dense(&y->shape);
+    cpu_walk later = from_0;
+    wg_shape part = y->shape;
+    part.dim[axis] = end;
+    later.start = beginning * from_0.stride[axis];
+    wgi_cpu_copy(c, y->dtype, &part, c->out[0], from_0, c->in[0], later);
+    part.dim[axis] = beginning;
+    later.start = end * from_0.stride[axis];
+    wgi_cpu_copy(c, y->dtype, &part, c->out[0], later, c->in[0], from_0);
 }
 
 void wgi_cpu_concat(wg_call *c)

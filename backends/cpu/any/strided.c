@@ -24,9 +24,9 @@ cpu_walk wgi_cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape
     return w;
 }
 
-/* y[i y_step] = x[i x_step], and y[i] = *x, for i < size: elements are only moved, whatever they
- * are. */
-#define ROW_LOOPS(copy_name, fill_name, type)                                                      \
+/* y[i y_step] = x[i x_step], y[i] = x[-i], and y[i] = *x, for i < size: elements are only moved,
+ * whatever they are. */
+#define ROW_LOOPS(copy_name, reverse_name, fill_name, type)                                        \
     static void copy_name(int64_t size, void *to, int64_t y_step, const void *from,                \
                           int64_t x_step)                                                          \
     {                                                                                              \
@@ -36,22 +36,32 @@ cpu_walk wgi_cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape
             y[i * y_step] = x[i * x_step];                                                         \
     }                                                                                              \
                                                                                                    \
+    static void reverse_name(int64_t size, void *to, const void *from)                             \
+    {                                                                                              \
+        type *y = to;                                                                              \
+        const type *x = from;                                                                      \
+        _Pragma("omp simd") for (int64_t i = 0; i < size; i++) y[i] = x[-i];                       \
+    }                                                                                              \
+                                                                                                   \
     static void fill_name(int64_t size, void *to, const void *from)                                \
     {                                                                                              \
         type *y = to, x = *(const type *)from;                                                     \
         _Pragma("omp simd") for (int64_t i = 0; i < size; i++) y[i] = x;                           \
     }
-ROW_LOOPS(copy_8, fill_8, uint64_t)
-ROW_LOOPS(copy_4, fill_4, uint32_t)
-ROW_LOOPS(copy_2, fill_2, uint16_t)
-ROW_LOOPS(copy_1, fill_1, uint8_t)
+ROW_LOOPS(copy_8, reverse_8, fill_8, uint64_t)
+ROW_LOOPS(copy_4, reverse_4, fill_4, uint32_t)
+ROW_LOOPS(copy_2, reverse_2, fill_2, uint16_t)
+ROW_LOOPS(copy_1, reverse_1, fill_1, uint8_t)
 
 /* By the size of an element */
 static const struct {
     void (*copy)(int64_t size, void *to, int64_t y_step, const void *from, int64_t x_step);
+    void (*reverse)(int64_t size, void *to, const void *from);
     void (*fill)(int64_t size, void *to, const void *from);
-} row_loops[] = {
-    [8] = {copy_8, fill_8}, [4] = {copy_4, fill_4}, [2] = {copy_2, fill_2}, [1] = {copy_1, fill_1}};
+} row_loops[] = {[8] = {copy_8, reverse_8, fill_8},
+                 [4] = {copy_4, reverse_4, fill_4},
+                 [2] = {copy_2, reverse_2, fill_2},
+                 [1] = {copy_1, reverse_1, fill_1}};
 
 static void copy_row(size_t bytes, int64_t size, void *to, int64_t y0, int64_t to_step,
                      const void *from, int64_t x0, int64_t from_step)
@@ -62,6 +72,8 @@ static void copy_row(size_t bytes, int64_t size, void *to, int64_t y0, int64_t t
         memcpy(y, x, (size_t)size * bytes);
     else if (to_step == 1 && from_step == 0)
         row_loops[bytes].fill(size, y, x);
+    else if (to_step == 1 && from_step == -1)
+        row_loops[bytes].reverse(size, y, x);
     else
         row_loops[bytes].copy(size, y, to_step, x, from_step);
 }

@@ -45,6 +45,29 @@ static inline vector chain_minimum(vector a, vector b)
     return simd_pick(a > b, b, simd_pick(a <= b, a, a + b));
 }
 
+static inline vector chain_clamp_grad(vector x, vector dy, vector low, vector high)
+{
+    return simd_pick(x >= low, simd_pick(x <= high, dy, (vector){0}), (vector){0});
+}
+
+static inline vector chain_hardswish(vector x)
+{
+    vector gate = chain_clamp(x + simd_all(3), (vector){0}, simd_all(6));
+    return gate * simd_all((real)(1.0 / 6)) * x;
+}
+
+static inline vector chain_hardswish_grad(vector x, vector dy)
+{
+    const vector zero = {0}, three = simd_all(3), third = simd_all((real)(1.0 / 3));
+    vector slope = (x + simd_all((real)1.5)) * third;
+    return simd_pick(x < -three, zero, simd_pick(x > three, simd_all(1), slope)) * dy;
+}
+
+static inline vector chain_maximum_grad(vector a, vector b, vector dy)
+{
+    return simd_pick(a < b, (vector){0}, simd_pick(a == b, simd_all((real)0.5) * dy, dy));
+}
+
 static inline vector chain_abs(vector a)
 {
     return (vector)((bits)a & ~(bits)(-(vector){0}));
@@ -75,6 +98,9 @@ SIMD_INLINE void chain_load(const real *x, int64_t at, const vector *before, vec
     X(SIMD_RELU, simd_pick(a[j] <= zero, zero, a[j]))                                              \
     X(SIMD_LEAKY_RELU, simd_pick(a[j] <= zero, parameter, one) * a[j])                             \
     X(SIMD_RELU_GRAD, simd_pick(a[j] > zero, b[j], zero))                                          \
+    X(SIMD_CLAMP_GRAD, chain_clamp_grad(a[j], b[j], parameter, simd_all(k->upper)))                \
+    X(SIMD_HARDSWISH, chain_hardswish(a[j]))                                                       \
+    X(SIMD_HARDSWISH_GRAD, chain_hardswish_grad(a[j], b[j]))                                       \
     X(SIMD_ADD, a[j] + b[j])                                                                       \
     X(SIMD_SUB, a[j] - b[j])                                                                       \
     X(SIMD_MUL, a[j] * b[j])                                                                       \
@@ -86,7 +112,8 @@ SIMD_INLINE void chain_load(const real *x, int64_t at, const vector *before, vec
     X(SIMD_IS_LESS, simd_pick(a[j] < b[j], one, zero))                                             \
     X(SIMD_IS_LESS_EQUAL, simd_pick(a[j] <= b[j], one, zero))                                      \
     X(SIMD_NOT, one - a[j])                                                                        \
-    X(SIMD_CHOOSE, simd_pick(a[j] != zero, b[j], chain_operand(k->in[2], at, j, y)))
+    X(SIMD_CHOOSE, simd_pick(a[j] != zero, b[j], chain_operand(k->in[2], at, j, y)))               \
+    X(SIMD_MAXIMUM_GRAD, chain_maximum_grad(a[j], b[j], chain_operand(k->in[2], at, j, y)))
 
 static inline bool chain_has(simd_function f)
 {

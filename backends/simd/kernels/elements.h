@@ -53,6 +53,9 @@ typedef enum simd_function {
     SIMD_RELU,
     SIMD_LEAKY_RELU,
     SIMD_RELU_GRAD,
+    SIMD_CLAMP_GRAD,
+    SIMD_HARDSWISH, /* several roundings, as the next */
+    SIMD_HARDSWISH_GRAD,
     /* operands may be broadcast */
     SIMD_ADD,
     SIMD_SUB,
@@ -70,7 +73,8 @@ typedef enum simd_function {
     SIMD_IS_LESS_EQUAL,
     SIMD_NOT,
     SIMD_COPY,
-    SIMD_CHOOSE /* of three arguments */
+    SIMD_CHOOSE, /* of three arguments, as is: */
+    SIMD_MAXIMUM_GRAD
 } simd_function;
 
 typedef struct simd_elementwise {

@@ -63,6 +63,10 @@ WG_API wg_value *(wg_silu)(const char *at, wg_value *x);
 /** y = ln(1 + exp(x)). */
 WG_API wg_value *(wg_softplus)(const char *at, wg_value *x);
 #define wg_softplus(...) wg_softplus(WG_HERE, __VA_ARGS__)
+/** y = x clamp(x + 3, 0, 6) / 6; NaN for -inf (Howard et al., "Searching for MobileNetV3", 2019).
+ * At -3 and 3, where the slope jumps, it is that between them. */
+WG_API wg_value *(wg_hardswish)(const char *at, wg_value *x);
+#define wg_hardswish(...) wg_hardswish(WG_HERE, __VA_ARGS__)
 /** y = x (1 + erf(x / sqrt 2)) / 2, or its approximation x (1 + tanh(sqrt(2/pi) (x + 0.044715
  * x^3))) / 2 (Hendrycks and Gimpel, "Gaussian error linear units", 2016). */
 WG_API wg_value *(wg_gelu)(const char *at, wg_value *x, wg_gelu_kind kind);
@@ -83,6 +87,9 @@ WG_API wg_value *(wg_relu_grad)(const char *at, wg_value *y, wg_value *dy);
 /** dx = dy silu'(x). */
 WG_API wg_value *(wg_silu_grad)(const char *at, wg_value *x, wg_value *dy);
 #define wg_silu_grad(...) wg_silu_grad(WG_HERE, __VA_ARGS__)
+/** dx = dy hardswish'(x). */
+WG_API wg_value *(wg_hardswish_grad)(const char *at, wg_value *x, wg_value *dy);
+#define wg_hardswish_grad(...) wg_hardswish_grad(WG_HERE, __VA_ARGS__)
 /** dx = dy gelu'(x). */
 WG_API wg_value *(wg_gelu_grad)(const char *at, wg_value *x, wg_value *dy, wg_gelu_kind kind);
 #define wg_gelu_grad(...) wg_gelu_grad(WG_HERE, __VA_ARGS__)

@@ -14,7 +14,7 @@ typedef struct wg_cast_attrs {
     wg_dtype dtype; /**< of y */
 } wg_cast_attrs;
 
-/** Attributes of clamp. */
+/** Attributes of clamp and clamp_grad. */
 typedef struct wg_clamp_attrs {
     double min; /**< -INFINITY: no bound */
     double max; /**< INFINITY: no bound */
@@ -53,6 +53,11 @@ WG_API wg_value *(wg_maximum)(const char *at, wg_value *a, wg_value *b);
 /** y = min(a, b); otherwise like wg_maximum. */
 WG_API wg_value *(wg_minimum)(const char *at, wg_value *a, wg_value *b);
 #define wg_minimum(...) wg_minimum(WG_HERE, __VA_ARGS__)
+
+/** da = 0 where a < b, dy / 2 where a = b, else dy: the derivative of the maximum as an op; that of
+ * the minimum has a and b in the other order.  Floats; shapes broadcast. */
+WG_API wg_value *(wg_maximum_grad)(const char *at, wg_value *a, wg_value *b, wg_value *dy);
+#define wg_maximum_grad(...) wg_maximum_grad(WG_HERE, __VA_ARGS__)
 
 /** y = a - b floor(a / b), numbers: the remainder with the sign of the divisor b, as Python's % and
  * torch.remainder.  (C's fmod has the sign of a; IEEE 754's remainder is the nearest to 0.)  -1 and
@@ -169,6 +174,9 @@ WG_API wg_value *(wg_round)(const char *at, wg_value *x);
  * [min, max], else 0. */
 WG_API wg_value *(wg_clamp)(const char *at, wg_value *x, double min, double max);
 #define wg_clamp(...) wg_clamp(WG_HERE, __VA_ARGS__)
+/** dx = dy where min <= x <= max, else 0: the derivative of clamp as an op.  Shapes broadcast. */
+WG_API wg_value *(wg_clamp_grad)(const char *at, wg_value *x, wg_value *dy, double min, double max);
+#define wg_clamp_grad(...) wg_clamp_grad(WG_HERE, __VA_ARGS__)
 /** y = x, with the derivative 0. */
 WG_API wg_value *(wg_stop_gradient)(const char *at, wg_value *x);
 #define wg_stop_gradient(...) wg_stop_gradient(WG_HERE, __VA_ARGS__)

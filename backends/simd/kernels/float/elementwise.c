@@ -60,15 +60,29 @@ static inline real gelu_tanh_slope(real x)
     return half + (v > 0 ? 2 * x * v * w * w * du : 0);
 }
 
+/* x clamp(x + 3, 0, 6) / 6 */
+static inline real hardswish_of(real x)
+{
+    real gate = x + 3;
+    gate = gate < 0 ? 0 : gate > 6 ? 6 : gate;
+    return gate * (real)(1.0 / 6) * x;
+}
+
+static inline real hardswish_slope(real x)
+{
+    real slope = (x + (real)1.5) * (real)(1.0 / 3);
+    return x < -3 ? 0 : x > 3 ? 1 : slope;
+}
+
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 enum { STRIP = SIMD_STRIP };
 
 #define PRAGMA(text) _Pragma(#text)
 #define LOOP(name, formula)                                                                        \
-    static void name(const real *a, const real *b, real *y, int64_t n)                             \
+    static void name(const real *a, const real *b, const real *c, real *y, int64_t n)              \
     {                                                                                              \
-        (void)b;                                                                                   \
+        (void)b, (void)c;                                                                          \
         PRAGMA(omp simd)                                                                           \
         for (int64_t i = 0; i < n; i++)                                                            \
             y[i] = formula;                                                                        \
@@ -106,10 +120,13 @@ LOOP(loop_round, rint(a[i]))
 LOOP(loop_relu, a[i] <= 0 ? 0 : a[i])
 
 LOOP(loop_relu_grad, a[i] > 0 ? b[i] : 0)
+LOOP(loop_hardswish, hardswish_of(a[i]))
+LOOP(loop_hardswish_grad, hardswish_slope(a[i]) * b[i])
 
 #define WITH_PARAMETER(name, formula)                                                              \
-    static void name(const real *a, const real *b, real *y, int64_t n)                             \
+    static void name(const real *a, const real *b, const real *c, real *y, int64_t n)              \
     {                                                                                              \
+        (void)c;                                                                                   \
         const real parameter = *b;                                                                 \
         PRAGMA(omp simd)                                                                           \
         for (int64_t i = 0; i < n; i++)                                                            \
@@ -143,11 +160,11 @@ static bool has_far(const real *x, int64_t n)
             y[i] = fabs(a[i]) <= SIMD_ANGLE_MOST ? y[i] : made;                                    \
         }                                                                                          \
     }                                                                                              \
-    static void name(const real *a, const real *b, real *y, int64_t n)                             \
+    static void name(const real *a, const real *b, const real *c, real *y, int64_t n)              \
     {                                                                                              \
         real made[STRIP];                                                                          \
         int beyond = 0;                                                                            \
-        (void)b;                                                                                   \
+        (void)b, (void)c;                                                                          \
         PRAGMA(omp simd reduction(| : beyond))                                                     \
         for (int64_t i = 0; i < n; i++) {                                                          \
             made[i] = small(a[i]);                                                                 \
@@ -166,12 +183,23 @@ ANGLES(loop_cos, simd_cos, simd_sin_of_quarter(r[i], q[i] + 1))
 ANGLES(loop_tan, simd_tan, simd_tan_of_quarter(r[i], q[i]))
 
 /* NaN stays. */
-static void loop_clamp(const real *a, const real *b, real *y, int64_t n)
+static void loop_clamp(const real *a, const real *b, const real *c, real *y, int64_t n)
 {
+    (void)c;
     const real low = b[0], high = b[1];
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
         y[i] = a[i] < low ? low : a[i] > high ? high : a[i];
+}
+
+static void loop_clamp_grad(const real *x, const real *dy, const real *c, real *y, int64_t n)
+{
+    const real low = c[0], high = c[1];
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        real inside = dy[i];
+        y[i] = (x[i] >= low) & (x[i] <= high) ? inside : 0;
+    }
 }
 
 /* ---- powers of which the exponent is one number ---------------------------------------------- */
@@ -204,8 +232,9 @@ static void root_power(const real *x, bool inverse, real *y, int64_t n)
 
 /* Small whole exponents are products, with an error of up to 4 units in the last place; others are
  * left to libm. */
-static void right_pow(const real *a, const real *b, real *y, int64_t n)
+static void right_pow(const real *a, const real *b, const real *c, real *y, int64_t n)
 {
+    (void)c;
     const real exponent = *b;
     const bool is_whole = fabs(exponent) <= MOST_WHOLE && exponent == rint(exponent);
     if (fabs(exponent) == (real)0.5)
@@ -278,18 +307,21 @@ SIMD_INLINE void remainders(const real *a, int a_step, const real *b, int b_step
 #endif
 }
 
-static void loop_remainder(const real *a, const real *b, real *y, int64_t n)
+static void loop_remainder(const real *a, const real *b, const real *c, real *y, int64_t n)
 {
+    (void)c;
     remainders(a, 1, b, 1, y, n);
 }
 
-static void right_remainder(const real *a, const real *b, real *y, int64_t n)
+static void right_remainder(const real *a, const real *b, const real *c, real *y, int64_t n)
 {
+    (void)c;
     remainders(a, 1, b, 0, y, n);
 }
 
-static void left_remainder(const real *a, const real *b, real *y, int64_t n)
+static void left_remainder(const real *a, const real *b, const real *c, real *y, int64_t n)
 {
+    (void)c;
     remainders(a, 0, b, 1, y, n);
 }
 
@@ -301,9 +333,28 @@ LOOP(loop_is_less, (real)(a[i] < b[i]))
 LOOP(loop_is_less_equal, (real)(a[i] <= b[i]))
 LOOP(loop_not, 1 - a[i])
 
-static void loop_copy(const real *a, const real *b, real *y, int64_t n)
+/* Both are read, so that the choice has no branch. */
+static void loop_choose(const real *w, const real *a, const real *b, real *y, int64_t n)
 {
-    (void)b;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        real yes = a[i], no = b[i];
+        y[i] = w[i] != 0 ? yes : no;
+    }
+}
+
+static void loop_maximum_grad(const real *a, const real *b, const real *dy, real *y, int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        real whole = dy[i], share = a[i] == b[i] ? (real)0.5 * whole : whole;
+        y[i] = a[i] < b[i] ? 0 : share;
+    }
+}
+
+static void loop_copy(const real *a, const real *b, const real *c, real *y, int64_t n)
+{
+    (void)b, (void)c;
     if (a != y)
         memcpy(y, a, (size_t)n * sizeof *y);
 }
@@ -357,6 +408,9 @@ static simd_loop *const loops[][WAYS] = {
     [SIMD_RELU] = {loop_relu},
     [SIMD_LEAKY_RELU] = {loop_leaky_relu},
     [SIMD_RELU_GRAD] = {loop_relu_grad},
+    [SIMD_CLAMP_GRAD] = {loop_clamp_grad},
+    [SIMD_HARDSWISH] = {loop_hardswish},
+    [SIMD_HARDSWISH_GRAD] = {loop_hardswish_grad},
     [SIMD_ADD] = THREE(add),
     [SIMD_SUB] = THREE(sub),
     [SIMD_MUL] = THREE(mul),
@@ -372,11 +426,16 @@ static simd_loop *const loops[][WAYS] = {
     [SIMD_IS_LESS_EQUAL] = {loop_is_less_equal},
     [SIMD_NOT] = {loop_not},
     [SIMD_COPY] = {loop_copy},
+    [SIMD_CHOOSE] = {loop_choose},
+    [SIMD_MAXIMUM_GRAD] = {loop_maximum_grad},
 };
 
-simd_loop *SIMD(loop_of)(simd_function f)
+simd_loop *SIMD(loop_of)(simd_function f, bool a_is_number, bool b_is_number)
 {
-    return loops[f][loops[f][ALIKE] ? ALIKE : RIGHT];
+    simd_loop *of_number = b_is_number   ? loops[f][RIGHT]
+                           : a_is_number ? loops[f][LEFT]
+                                         : loops[f][ALIKE];
+    return of_number ? of_number : loops[f][loops[f][ALIKE] ? ALIKE : RIGHT];
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */
@@ -392,7 +451,7 @@ static void run_alike(const simd_elementwise *a, int64_t piece)
             simd_ask_ahead(x + i, n);
             simd_ask_ahead(dy ? dy + i : NULL, n);
         }
-        loops[a->f][ALIKE](x + i, dy ? dy + i : parameter, y + i, n);
+        loops[a->f][ALIKE](x + i, dy ? dy + i : parameter, parameter, y + i, n);
     }
 }
 
@@ -427,12 +486,12 @@ static void run_short_rows(const simd_elementwise *a, int64_t task)
         spread(dy + k.at[1], r->step[1], k.size, v + n);
         n += k.size;
         if (n + SHORT > STRIP) {
-            loops[a->f][ALIKE](u, v, y + from, n);
+            loops[a->f][ALIKE](u, v, NULL, y + from, n);
             n = 0;
         }
     }
     if (n)
-        loops[a->f][ALIKE](u, v, y + from, n);
+        loops[a->f][ALIKE](u, v, NULL, y + from, n);
 }
 
 static void run_broadcast(const simd_elementwise *a, int64_t task)
@@ -442,7 +501,7 @@ static void run_broadcast(const simd_elementwise *a, int64_t task)
     real *y = a->y;
     simd_loop *f = loops[a->f][r->step[0] && r->step[1] ? ALIKE : r->step[0] ? RIGHT : LEFT];
     for (wgi_cursor k = wgi_cursor_at(r, task); k.left > 0; wgi_cursor_next(r, &k))
-        f(x + k.at[0], dy + k.at[1], y + k.out, k.size);
+        f(x + k.at[0], dy + k.at[1], NULL, y + k.out, k.size);
 }
 
 static void run_task(const void *args, int64_t i)

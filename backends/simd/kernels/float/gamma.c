@@ -232,11 +232,11 @@ static void polygamma_left(const wgi_polygamma_order *d, const double *x, double
 /* right(x) above 0, else left(x, right(mirror)), or any(x) where that is NaN */
 #define PRAGMA(text) _Pragma(#text)
 #define LOOP(name, right, mirror, left, any)                                                       \
-    void SIMD(name)(const real *a, const real *b, real *y, int64_t n)                              \
+    void SIMD(name)(const real *a, const real *b, const real *c, real *y, int64_t n)               \
     {                                                                                              \
         double made[SIMD_STRIP];                                                                   \
         int others = 0;                                                                            \
-        (void)b;                                                                                   \
+        (void)b, (void)c;                                                                          \
         PRAGMA(omp simd reduction(| : others))                                                     \
         for (int64_t i = 0; i < n; i++) {                                                          \
             double x = a[i];                                                                       \
@@ -260,8 +260,9 @@ static void polygamma_left(const wgi_polygamma_order *d, const double *x, double
 LOOP(loop_lgamma, lgamma_right, -x, lgamma_left, wgi_lgamma)
 LOOP(loop_digamma, digamma_right, 1 - x, digamma_left, wgi_digamma)
 
-void SIMD(loop_polygamma)(const real *a, const real *b, real *y, int64_t n)
+void SIMD(loop_polygamma)(const real *a, const real *b, const real *c, real *y, int64_t n)
 {
+    (void)c;
     const wgi_polygamma_order d = wgi_polygamma_of_order((int)*b);
     for (int64_t from = 0; from < n; from += BLOCK) {
         const int count = (int)(n - from < BLOCK ? n - from : BLOCK);

@@ -161,12 +161,19 @@ static int chain_end(const simd_program *p, int s)
     return end;
 }
 
+/* Whether all elements there are one number. */
+static bool is_number(const simd_program *p, int place)
+{
+    return place < NUMBERS ? p->operand[place].how == SIMD_ONE : place < RESULTS;
+}
+
 static void begin(task *t, int64_t from, int64_t n)
 {
     const simd_program *p = t->p;
     int64_t most = n < STRIP ? n : STRIP;
     for (int s = 0; s < p->n_steps; s++) {
-        t->loop[s] = p->step[s].f == SIMD_CHOOSE ? NULL : SIMD(loop_of)(p->step[s].f);
+        t->loop[s] = SIMD(loop_of)(p->step[s].f, is_number(p, p->step[s].in[0]),
+                                   p->step[s].n_in > 1 && is_number(p, p->step[s].in[1]));
         t->end[s] = chain_end(p, s);
     }
     for (int k = 0; k < SIMD_PLACES; k++)
@@ -182,28 +189,15 @@ static void begin(task *t, int64_t from, int64_t n)
         t->direct[r] = is_direct(t, r);
 }
 
-static void choose(const real *w, const real *a, const real *b, real *y, int64_t n)
-{
-#pragma omp simd
-    for (int64_t i = 0; i < n; i++) {
-        real yes = a[i], no = b[i];
-        y[i] = w[i] != 0 ? yes : no;
-    }
-}
-
 /* Elements from, .., n - 1 of the strip */
 static void run_step(const task *t, int s, int64_t from, int64_t n)
 {
     const simd_step *step = &t->p->step[s];
     const real parameters[] = {(real)step->parameter, (real)step->upper};
     const real *in[3];
-    real *y = t->made[s] + from;
     for (int k = 0; k < 3; k++)
         in[k] = k < step->n_in ? t->place[step->in[k]] + from : parameters;
-    if (t->loop[s])
-        t->loop[s](in[0], in[1], y, n - from);
-    else
-        choose(in[0], in[1], in[2], y, n - from);
+    t->loop[s](in[0], in[1], in[2], t->made[s] + from, n - from);
 }
 
 /* ---- chains ---------------------------------------------------------------------------------- */
