@@ -36,25 +36,13 @@ wg_value *wgi_ox_wrap(wg_value *x, const ox_type *type)
     return half > 0 ? wg_shift(y, -half) : y;
 }
 
-/* q = trunc(a / b).  The quotient in f64 is off by few units where it has more than 52 bits; the
- * rest a - q b, which integers give exactly, corrects it.  With r the remainder that has b's sign,
- * a - r is a multiple of b, and floor(a / b) = (a - r) / b. */
-static wg_value *divide_exactly(wg_value *a, wg_value *b)
-{
-    if (!a)
-        return NULL;
-    wg_value *divisor = wg_cast(b, WG_F64);
-    wg_value *q = wg_cast(wg_round(wg_div(wg_cast(a, WG_F64), divisor)), a->dtype);
-    wg_value *rest = wg_cast(wg_sub(a, wg_mul(q, b)), WG_F64);
-    return wg_add(q, wg_cast(wg_round(wg_div(rest, divisor)), a->dtype));
-}
-
+/* trunc(a / b): floor(a / b), and one more where that is below 0 and not the whole quotient */
 wg_value *wgi_ox_divide(wg_value *a, wg_value *b)
 {
     if (!a || !b)
         return NULL;
     wg_value *r = wg_remainder(a, b), *zero = wg_scalar_like(a, 0);
-    wg_value *down = divide_exactly(wg_sub(a, r), b);
+    wg_value *down = wg_floor_divide(a, b);
     wg_value *below = wg_logical_xor(wg_less(a, zero), wg_less(b, zero));
     wg_value *up = wg_logical_and(below, wg_not_equal(r, zero));
     return wg_add(down, wgi_ox_cast(up, a->dtype));

@@ -66,6 +66,7 @@ ox_writer *wgi_ox_writer_of(const wg_node *n)
         {&wg_op_not_equal, wgi_ox_write_not_equal, is_of_numbers},
         {&wg_op_isfinite, wgi_ox_write_isfinite, NULL},
         {&wg_op_remainder, wgi_ox_write_remainder, NULL},
+        {&wg_op_floor_divide, wgi_ox_write_floor_divide, NULL},
         {&wg_op_silu, wgi_ox_write_silu, NULL},
         {&wg_op_gelu, wgi_ox_write_gelu, NULL},
         {&wg_op_leaky_relu, wgi_ox_write_leaky_relu, NULL},

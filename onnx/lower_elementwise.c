@@ -152,6 +152,17 @@ void wgi_ox_write_remainder(ox_export *e, const wg_node *n)
     apply2(e, "Sub", a, apply2(e, "Mul", times, b, NULL), out(e, n));
 }
 
+/* Integers: Div rounds towards 0, so it gets a multiple of b (which wraps around within b of the
+ * smallest integer). */
+void wgi_ox_write_floor_divide(ox_export *e, const wg_node *n)
+{
+    const char *a = in(e, n, 0), *b = in(e, n, 1);
+    if (wg_dtype_is_int(n->out[0]->dtype))
+        apply2(e, "Div", apply2(e, "Sub", a, apply2(e, "Mod", a, b, NULL), NULL), b, out(e, n));
+    else
+        apply1(e, "Floor", apply2(e, "Div", a, b, NULL), out(e, n));
+}
+
 void wgi_ox_write_silu(ox_export *e, const wg_node *n)
 {
     apply2(e, "Mul", in(e, n, 0), apply1(e, "Sigmoid", in(e, n, 0), NULL), out(e, n));

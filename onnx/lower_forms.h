@@ -61,11 +61,11 @@ const char *wgi_ox_same_name(const wg_op *op);
 ox_writer wgi_ox_write_same, wgi_ox_write_identity, wgi_ox_write_constant, wgi_ox_write_fill,
     wgi_ox_write_iota, wgi_ox_write_one_hot, wgi_ox_write_square, wgi_ox_write_rsqrt,
     wgi_ox_write_log1p, wgi_ox_write_expm1, wgi_ox_write_not_equal, wgi_ox_write_isfinite,
-    wgi_ox_write_remainder, wgi_ox_write_silu, wgi_ox_write_gelu, wgi_ox_write_leaky_relu,
-    wgi_ox_write_elu, wgi_ox_write_relu_grad, wgi_ox_write_clamp, wgi_ox_write_cast,
-    wgi_ox_write_masked_fill, wgi_ox_write_dropout, wgi_ox_write_reduction, wgi_ox_write_any_all,
-    wgi_ox_write_norm, wgi_ox_write_var, wgi_ox_write_arg, wgi_ox_write_topk, wgi_ox_write_sort,
-    wgi_ox_write_cumsum;
+    wgi_ox_write_remainder, wgi_ox_write_floor_divide, wgi_ox_write_silu, wgi_ox_write_gelu,
+    wgi_ox_write_leaky_relu, wgi_ox_write_elu, wgi_ox_write_relu_grad, wgi_ox_write_clamp,
+    wgi_ox_write_cast, wgi_ox_write_masked_fill, wgi_ox_write_dropout, wgi_ox_write_reduction,
+    wgi_ox_write_any_all, wgi_ox_write_norm, wgi_ox_write_var, wgi_ox_write_arg, wgi_ox_write_topk,
+    wgi_ox_write_sort, wgi_ox_write_cumsum;
 /* lower_layout.c */
 ox_writer wgi_ox_write_shaped, wgi_ox_write_permute, wgi_ox_write_slice, wgi_ox_write_pad,
     wgi_ox_write_slice_grad, wgi_ox_write_concat, wgi_ox_write_triangle, wgi_ox_write_embedding,

@@ -70,6 +70,9 @@ BINARY_ROW(remainder, "y = a - b floor(a / b)", 0, wgi_infer_binary_number, .inp
            .reads = WG_READS_X | WG_READS_Y, .family = WG_FAMILY_ELEMENTWISE,
            WG_SAMPLES(remainder_samples))
 
+BINARY_ROW(floor_divide, "y = floor(a / b)", WG_OP_DISCRETE, wgi_infer_binary_number, .inplace = 3,
+           .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(remainder_samples))
+
 static void grad_maximum(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     wg_value *a = n->in[0], *b = n->in[1];

@@ -279,7 +279,7 @@ static bool make_either_layout(const od_backend *b, const conv *c, od_plan *plan
     return make_layout(b, c, !ours, plan);
 }
 
-/* ---- one tap ---------------------------------------------------------------------------------- */
+/* ---- one tap --------------------------------------------------------------------------------- */
 
 /* A convolution of one tap is a product of matrices for each example: with S
  * positions,
@@ -391,7 +391,7 @@ static bool make_products(const od_backend *b, const conv *c, od_plan *plan)
     return plan->pd != NULL;
 }
 
-/* ---- making them ------------------------------------------------------------------------------ */
+/* ---- making them ----------------------------------------------------------------------------- */
 
 /* Of a product that has unfolded taps for rows, terms or columns; 0 for other kernels. */
 static size_t packed_bytes(const od_backend *b, const conv *c, const od_plan *plan)

@@ -317,15 +317,35 @@ static void remainders_have_the_sign_of_the_divisor(void **state)
     }
 }
 
+/* Python's //: what remains is the remainder. */
+static void quotients_are_rounded_down(void **state)
+{
+    (void)state;
+    enum { N = 14 };
+    static const double a[N] = {5, -5, 5, -5, 6, -6, 1, -1, INF, 2, 5.5, NAN, -0.75, 0.3};
+    static const double b[N] = {3, 3, -3, -3, 3, -3, INF, INF, 3, 0, 2, 1, 0.5, 0.1};
+    static const double y[N] = {1, -2, -2, 1, 2, 2, 0, -1, NAN, INF, 2, NAN, -2, 2};
+    double got[3 * N];
+    run_two(wg_floor_divide, a, b, N, got);
+    for (int i = 0; i < N; i++) {
+        check_that(same(WG_F64, got[i], y[i]), "%g // %g is %.17g", a[i], b[i], got[i]);
+        check_that(got[N + i] == 0 && got[2 * N + i] == 0, "a gradient of %g // %g", a[i], b[i]);
+    }
+}
+
 static void integers_divide_but_not_by_0(void **state)
 {
     (void)state;
     static const int32_t a[] = {5, -5, 5, -5, INT32_MIN, INT32_MIN}, b[] = {3, 3, -3, -3, -1, 7},
-                         y[] = {2, 1, -1, -2, 0, 5};
-    for (int zero = 0; zero < 2; zero++) {
+                         rest[] = {2, 1, -1, -2, 0, 5},
+                         quotient[] = {1, -2, -2, 1, INT32_MIN, -306783379};
+    for (int k = 0; k < 4; k++) {
+        const bool zero = k & 1;
+        const int32_t *y = k & 2 ? quotient : rest;
         wg_graph *g = wg_graph_new();
         wg_value *in = wg_input(g, "b", WG_I32, WG_SHAPE(6));
-        wg_value *r = wg_remainder(wg_constant(g, WG_I32, WG_SHAPE(6), a), in);
+        wg_value *all = wg_constant(g, WG_I32, WG_SHAPE(6), a);
+        wg_value *r = k & 2 ? wg_floor_divide(all, in) : wg_remainder(all, in);
         wg_plan *p;
         assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.outputs = &r, .n_outputs = 1}),
                          WG_OK);
@@ -336,7 +356,7 @@ static void integers_divide_but_not_by_0(void **state)
             assert_non_null(strstr(wg_plan_message(p), "element 4 of b is 0"));
         } else {
             assert_int_equal(wg_plan_run(p, 0), WG_OK);
-            assert_memory_equal(wg_plan_data(p, r), y, sizeof y);
+            assert_memory_equal(wg_plan_data(p, r), y, sizeof a);
         }
         wg_plan_free(p);
         wg_graph_free(g);
@@ -400,6 +420,7 @@ int main(void)
         cmocka_unit_test(kinds_of_numbers),
         cmocka_unit_test(angles_of_points),
         cmocka_unit_test(remainders_have_the_sign_of_the_divisor),
+        cmocka_unit_test(quotients_are_rounded_down),
         cmocka_unit_test(integers_divide_but_not_by_0),
         cmocka_unit_test(second_derivatives_keep_the_digits_of_small_numbers),
         cmocka_unit_test(orders_of_polygamma_have_bounds),

@@ -31,7 +31,19 @@ static inline real remainder_of(real a, real b)
 #endif
 }
 
-static BINARY_OF(remainders, real, real, remainder_of(a, b))
+/* floor(a / b); of floats from what remains, since a / b may round up to a whole number */
+static inline real quotient_of(real a, real b)
+{
+#ifdef REAL_IS_FLOAT
+    real r = fmod(a, b), q = rint((a - r) / b) - (r != 0 && (r < 0) != (b < 0));
+    return b == 0 ? a / b : q == 0 ? (real)copysign(0, a / b) : q;
+#else
+    return b == -1 ? 0 - a : a / b - (a % b != 0 && (a < 0) != (b < 0));
+#endif
+}
+
+static BINARY_OF(remainders, real, real, remainder_of(a, b)) static BINARY_OF(quotients, real, real,
+                                                                              quotient_of(a, b))
 
     /* Whether an integer can be divided by all b; else the call has failed. */
     static bool divides(wg_call *c)
@@ -52,6 +64,12 @@ void KERNEL(remainder)(wg_call *c)
 {
     if (divides(c))
         remainders(c);
+}
+
+void KERNEL(floor_divide)(wg_call *c)
+{
+    if (divides(c))
+        quotients(c);
 }
 
 /* clang-format off */

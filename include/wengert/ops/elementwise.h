@@ -65,6 +65,12 @@ WG_API wg_value *(wg_maximum_grad)(const char *at, wg_value *a, wg_value *b, wg_
  * to b.  Integers: b = 0 ends the run with WG_EDATA.  dy/da = 1, dy/db = -floor(a / b). */
 WG_API wg_value *(wg_remainder)(const char *at, wg_value *a, wg_value *b);
 #define wg_remainder(...) wg_remainder(WG_HERE, __VA_ARGS__)
+/** y = floor(a / b), numbers: the quotient that belongs to wg_remainder, as Python's // and
+ * torch.floor_divide; -1 and 3 give -1.  Integers exactly, where wg_floor(wg_div(a, b)) has floats
+ * alone; b = 0 ends the run with WG_EDATA.  Floats: a / b where b = 0, NaN where a is infinite.
+ * Discrete: no gradient. */
+WG_API wg_value *(wg_floor_divide)(const char *at, wg_value *a, wg_value *b);
+#define wg_floor_divide(...) wg_floor_divide(WG_HERE, __VA_ARGS__)
 /** y = angle of the point (b, a) in (-pi, pi], as C's atan2(a, b); floats.  The derivative is 0 at
  * the origin, and NaN where an operand is infinite. */
 WG_API wg_value *(wg_atan2)(const char *at, wg_value *a, wg_value *b);
