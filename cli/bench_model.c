@@ -264,6 +264,7 @@ static int print_json(const result *seen, const request *r)
         wgi_json_whole(&j, "plan_steps", (int64_t)stats.nodes);
         wgi_json_whole(&j, "buffer_bytes", (int64_t)stats.buffer_bytes);
         wgi_json_whole(&j, "leaf_bytes", (int64_t)stats.leaf_bytes);
+        wgi_json_whole(&j, "library_bytes", (int64_t)stats.library_bytes);
         if (i == 0)
             wgi_json_whole(&j, "grown_bytes", (int64_t)(seen[0].resident - seen[0].before));
         json_again(&j, &stats);

@@ -350,6 +350,7 @@ static int json_result(wgi_json *j, const request *r, const result *x, size_t i,
     wgi_json_whole(j, "buffer_bytes", (int64_t)x->stats.buffer_bytes);
     wgi_json_whole(j, "buffer_bytes_unfused", (int64_t)x->unfused_bytes);
     wgi_json_whole(j, "leaf_bytes", (int64_t)x->stats.leaf_bytes);
+    wgi_json_whole(j, "library_bytes", (int64_t)x->stats.library_bytes);
     json_again(j, &x->stats);
     if (i == 0) {
         wgi_json_whole(j, "resident_peak_bytes", (int64_t)x->resident);
