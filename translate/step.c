@@ -58,7 +58,7 @@ static wg_value *evaluate(const wg_model_step *step, wg_transformer *m,
     wg_value *states = wg_reshape(wg_transformer_states(m, in), WG_SHAPE(-1, m->config.d_model));
     wg_value *targets = wg_reshape(in->target_out, WG_SHAPE(-1));
     const int64_t n = targets ? wg_value_count(targets) : 0;
-    sums all = {NULL};
+    sums all = {NULL, NULL, NULL};
     for (int64_t i = 0; i < n; i += rows) {
         sums s =
             sums_of(m, wg_slice(states, 0, i, i + rows, 1), wg_slice(targets, 0, i, i + rows, 1));

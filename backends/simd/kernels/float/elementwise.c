@@ -198,7 +198,7 @@ static void loop_clamp_grad(const real *x, const real *dy, const real *c, real *
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
         real inside = dy[i];
-        y[i] = (x[i] >= low) & (x[i] <= high) ? inside : 0;
+        y[i] = ((x[i] >= low) & (x[i] <= high)) ? inside : 0;
     }
 }
 
