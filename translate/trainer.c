@@ -74,7 +74,7 @@ static void set_options(wgi_translation *m, wg_trainer *t)
     o.n_backends = m->backends.count;
     o.threads = (int)s->threads;
     o.memory = (size_t)s->memory;
-    o.memory_elsewhere = wgi_resident_bytes() + LATER;
+    o.memory_elsewhere = o.memory ? wgi_resident_bytes() + LATER : 0;
     t->options = o;
 }
 

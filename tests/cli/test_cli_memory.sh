@@ -79,6 +79,11 @@ if "$wengert" train --help >out 2>err; then # built with training
     code 0 bench train-step --preset tiny --batch 8 --length 16 --vocabulary 50 --no-limits --runs 1 --memory "$least" --json
     again=$(sed -n 's/.*"again_nodes": *\([0-9]*\).*/\1/p' out | head -1)
     holds "nodes that are computed again, in JSON" "${again:-0}" -gt 0
+    if (ulimit -v 4000000 && "$wengert" --version) >/dev/null 2>&1; then # not so with sanitizers, which shadow memory
+        peak=$(sed -n 's/.*"resident_peak_bytes": *\([0-9]*\).*/\1/p' out | head -1)
+        holds "the peak of the process" "${peak:-0}" -gt 1000000
+        holds "the peak of the process is within the limit" "${peak:-0}" -le "$least"
+    fi
 
     small_settings 0u >small.yml
     for value in x -1 512X; do
