@@ -20,11 +20,6 @@ wg_value *wgi_layer_parameter(wg_graph *g, const char *name, wg_dtype dtype, wg_
 /* `init` unless it is {0}. */
 wg_init wgi_layer_init(wg_init init, wg_init otherwise);
 
-/* ---- optimizer.c ----------------------------------------------------------------------------- */
-
-/* The attributes of Adam's op, with defaults for options that are 0. */
-wg_adam_attrs wgi_adam_attrs(const wg_adam_options *o);
-
 /* ---- transformer_variants.c ------------------------------------------------------------------ */
 
 /* Configurations of two layers and few numbers, one for each option, for checks of every variant.

@@ -2,8 +2,8 @@
  * resumed, and the metrics whose best models it keeps. */
 #include "train/trainer.h"
 #include "files/checksum.h"
-#include "models/internal.h"
 #include "train/groups.h"
+#include "train/optimizer.h"
 #include "train/owner.h"
 
 #include <inttypes.h>
@@ -88,20 +88,11 @@ static void add_examples(wg_trainer *t)
         add(t, "validation data", "hash %016" PRIx64, t->valid.s.hash);
 }
 
-/* With the numbers that it runs with: an option that is left 0 equals its default. */
 static void add_optimizer(wg_trainer *t)
 {
-    static const char *const names[] = {
-        [WG_OPTIMIZER_ADAM] = "Adam", [WG_OPTIMIZER_ADAMW] = "AdamW"};
-    const wg_optimizer *o = &t->options.optimizer;
-    const wg_adam_attrs adam =
-        wgi_adam_attrs(&(wg_adam_options){.beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps});
-    if (o->kind == WG_OPTIMIZER_SGD)
-        add(t, "optimizer", "SGD, momentum %.9g, decay %.9g, clip-norm %.9g", o->momentum,
-            o->weight_decay, o->clip_norm);
-    else
-        add(t, "optimizer", "%s, beta1 %.9g, beta2 %.9g, eps %.9g, decay %.9g, clip-norm %.9g",
-            names[o->kind], adam.beta1, adam.beta2, adam.eps, o->weight_decay, o->clip_norm);
+    char text[WGI_FACT_TEXT];
+    wgi_describe_optimizer(&t->options.optimizer, text, sizeof text);
+    add(t, "optimizer", "%s", text);
 }
 
 static const char *const schedules[] = {[WG_SCHEDULE_NOAM] = "noam",

@@ -1,5 +1,6 @@
 /* The options of a run: values that cannot be, and options that have no effect. */
 #include "graph/error.h"
+#include "train/optimizer.h"
 #include "train/trainer.h"
 
 #include <inttypes.h>
@@ -30,11 +31,6 @@ static bool is_rate(double x)
     return x >= 0 && x < INFINITY;
 }
 
-static bool is_beta(double x)
-{
-    return is_share(x) || x == WG_BETA_ZERO;
-}
-
 static const char *wrong_option(const wg_trainer_options *o)
 {
     const rule rules[] = {
@@ -52,7 +48,6 @@ static wg_status check_numbers(const wg_trainer_options *o, wg_error *error)
 {
     static const char share[] = "a number in [0, 1)", positive[] = "0 or more",
                       rate[] = "a finite number of 0 or more";
-    const wg_optimizer *opt = &o->optimizer;
     const wg_schedule *s = &o->schedule;
     const struct {
         const char *name;
@@ -68,14 +63,6 @@ static wg_status check_numbers(const wg_trainer_options *o, wg_error *error)
         {"patience", (double)o->patience, o->patience >= 0, positive},
         {"keep", (double)o->keep, o->keep >= 0, positive},
         {"scale", o->scale, (unsigned)o->scale <= WG_LOSS_OF_UPDATE, "one of wg_loss_scale"},
-        {"optimizer: kind", opt->kind, opt->kind >= 0 && opt->kind <= WG_OPTIMIZER_SGD,
-         "one of wg_optimizer_kind"},
-        {"optimizer: beta1", opt->beta1, is_beta(opt->beta1), share},
-        {"optimizer: beta2", opt->beta2, is_beta(opt->beta2), share},
-        {"optimizer: momentum", opt->momentum, is_share(opt->momentum), share},
-        {"optimizer: eps", opt->eps, opt->eps >= 0, positive},
-        {"optimizer: weight_decay", opt->weight_decay, opt->weight_decay >= 0, positive},
-        {"optimizer: clip_norm", opt->clip_norm, opt->clip_norm >= 0, positive},
         {"schedule: kind", s->kind, s->kind >= WG_SCHEDULE_NOAM && s->kind <= WG_SCHEDULE_CONSTANT,
          "one of wg_schedule_kind"},
         {"schedule: rate", s->rate, is_rate(s->rate), rate},
@@ -88,6 +75,19 @@ static wg_status check_numbers(const wg_trainer_options *o, wg_error *error)
         if (!numbers[i].right)
             return wgi_error_set(error, WG_EINVAL, "%s: expected %s, got %.10g", numbers[i].name,
                                  numbers[i].must_be, numbers[i].is);
+    return WG_OK;
+}
+
+static wg_status check_optimizer(const wg_trainer_options *o, wg_error *error)
+{
+    char text[200];
+    if (!wgi_check_optimizer(&o->optimizer, text, sizeof text))
+        return wgi_error_set(error, WG_EINVAL, "optimizer: %s", text);
+    if (o->shard_optimizer && wgi_rule_of(&o->optimizer)->mixes)
+        return wgi_error_set(error, WG_EINVAL,
+                             "shard_optimizer: the rule %s needs whole parameters, which a rank "
+                             "that updates a part of them does not have",
+                             wgi_rule_of(&o->optimizer)->name);
     return WG_OK;
 }
 
@@ -108,12 +108,8 @@ static const char *wrong_schedule(const wg_trainer_options *o)
 /* What has no effect, or never the one that it should have; a task gives all that it knows. */
 static const char *idle_option(const wg_trainer_options *o)
 {
-    const wg_optimizer *opt = &o->optimizer;
-    const bool is_sgd = opt->kind == WG_OPTIMIZER_SGD, has_valid = o->valid || o->valid_source;
+    const bool has_valid = o->valid || o->valid_source;
     const rule rules[] = {
-        {!is_sgd && opt->momentum != 0, "optimizer: momentum is of WG_OPTIMIZER_SGD"},
-        {is_sgd && (opt->beta1 != 0 || opt->beta2 != 0 || opt->eps != 0),
-         "optimizer: beta1, beta2 and eps are of Adam"},
         {o->schedule.rate == 0,
          "schedule: expected a kind and a rate above 0, such as {WG_SCHEDULE_CONSTANT, "
          ".rate = 1e-3}, got a rate of 0"},
@@ -192,6 +188,8 @@ wg_status wgi_options_check(wg_trainer *t)
     wg_status status = wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : check_amounts(t);
     if (status == WG_OK)
         status = check_numbers(&t->options, &t->error);
+    if (status == WG_OK)
+        status = check_optimizer(&t->options, &t->error);
     if (status == WG_OK)
         status = check_groups(t);
     if (status == WG_OK)

@@ -1,6 +1,7 @@
 #include "train/shards.h"
 #include "backends/store.h"
 #include "graph/error.h"
+#include "train/optimizer.h"
 #include "train/owner.h"
 #include "train/rows.h"
 #include "train/trainer.h"
@@ -141,19 +142,18 @@ wg_status wgi_shards_share_averages(wg_trainer *t)
 
 /* ---- moments --------------------------------------------------------------------------------- */
 
-/* What the names of the k-th moment of parameters begin with, NULL past the last. */
+/* The k-th moment of parameters, as their names begin after that of the optimizer; NULL past the
+ * last. */
 static const char *moment(const wg_trainer *t, int k)
 {
-    static const char *const adam[] = {"m/", "v/"};
-    const wg_optimizer *o = &t->options.optimizer;
-    if (o->kind == WG_OPTIMIZER_SGD)
-        return k == 0 && o->momentum > 0 ? "velocity/" : NULL;
-    return k < WG_COUNT(adam) ? adam[k] : NULL;
+    return k < WG_MOST_UPDATE_STATES ? wgi_rule_of(&t->options.optimizer)->states[k] : NULL;
 }
 
 static void name_moment(const wg_trainer *t, size_t i, int k, char name[WGI_OWNED_NAME])
 {
-    wgi_owned_name(name, WGI_OWNER_OPTIMIZER, moment(t, k), t->shards.parameter[i]->name);
+    char part[WGI_OWNED_NAME];
+    snprintf(part, sizeof part, "%s/", moment(t, k));
+    wgi_owned_name(name, WGI_OWNER_OPTIMIZER, part, t->shards.parameter[i]->name);
 }
 
 /* What ranks other than 0 need to receive a moment; freed by the caller. */

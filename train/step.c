@@ -1,5 +1,6 @@
 #include "train/step.h"
 #include "graph/clone.h"
+#include "train/optimizer.h"
 #include "train/owner.h"
 #include "train/rows.h"
 #include "wengert/autograd/grad.h"
@@ -343,29 +344,18 @@ static void update_some(const wg_optimizer *opt, const wg_gradients *d, size_t f
                         const wgi_group_settings *f, const wg_update_part *part)
 {
     wg_value *const *params = d->params + first, *const *grads = d->grads + first;
-    const double *rates = f->rates ? f->rates + first : NULL,
-                 *decays = f->decays ? f->decays + first : NULL;
-    if (opt->kind == WG_OPTIMIZER_SGD)
-        wg_sgd_update(params, grads, n, rate,
-                      &(wg_sgd_options){.momentum = opt->momentum,
-                                        .weight_decay = opt->weight_decay,
-                                        .norm = norm,
-                                        .name = name,
-                                        .rates = rates,
-                                        .decays = decays,
-                                        .part = part});
+    const wg_optimizer_numbers numbers = wgi_numbers_of(opt);
+    const wg_update_options o = {.weight_decay = opt->weight_decay,
+                                 .norm = norm,
+                                 .name = name,
+                                 .rates = f->rates ? f->rates + first : NULL,
+                                 .decays = f->decays ? f->decays + first : NULL,
+                                 .part = part,
+                                 .context = opt->rule_context};
+    if (opt->rule)
+        wg_update_by_rule(params, grads, n, rate, opt->rule, &o);
     else
-        wg_adam_update(params, grads, n, rate,
-                       &(wg_adam_options){.beta1 = opt->beta1,
-                                          .beta2 = opt->beta2,
-                                          .eps = opt->eps,
-                                          .weight_decay = opt->weight_decay,
-                                          .decoupled = opt->kind == WG_OPTIMIZER_ADAMW,
-                                          .norm = norm,
-                                          .name = name,
-                                          .rates = rates,
-                                          .decays = decays,
-                                          .part = part});
+        wg_optimizer_update(params, grads, n, rate, opt->kind, &numbers, &o);
 }
 
 /* They have one norm. */

@@ -85,9 +85,24 @@ static wg_value *model(void *context, const wg_model_step *step)
                                           : evaluate(step, &m, &in);
 }
 
-static double beta_of(const wg_settings *s, double x)
+static double beta(double x)
 {
-    return x == 0 && s->optimizer != WG_OPTIMIZER_SGD ? WG_BETA_ZERO : x;
+    return x == 0 ? WG_BETA_ZERO : x;
+}
+
+/* With the numbers that the optimizer has; the settings have all of them. */
+static wg_optimizer optimizer(const wg_settings *s)
+{
+    wg_optimizer o = {
+        .kind = s->optimizer, .weight_decay = s->weight_decay, .clip_norm = s->clip_norm};
+    if (s->optimizer == WG_OPTIMIZER_SGD) {
+        o.momentum = s->momentum;
+    } else {
+        o.beta1 = beta(s->beta1);
+        o.beta2 = beta(s->beta2);
+        o.eps = s->eps;
+    }
+    return o;
 }
 
 wg_trainer_options wgi_translation_options(const wg_settings *s)
@@ -98,13 +113,7 @@ wg_trainer_options wgi_translation_options(const wg_settings *s)
         .scale = WG_LOSS_OF_UPDATE,
         .dtype = s->net.dtype,
         .accumulate = s->delay,
-        .optimizer = {.kind = s->optimizer,
-                      .beta1 = beta_of(s, s->beta1),
-                      .beta2 = beta_of(s, s->beta2),
-                      .eps = s->eps,
-                      .momentum = s->momentum,
-                      .weight_decay = s->weight_decay,
-                      .clip_norm = s->clip_norm},
+        .optimizer = optimizer(s),
         .average = s->smoothing,
     };
 }

@@ -266,7 +266,8 @@ static job *run_in(const char *name, int ranks, bool shards, wg_optimizer_kind k
     job *j = new_job(ranks);
     j->options.accumulate = ranks == 3 ? 3 : 4;
     j->options.optimizer.kind = kind;
-    j->options.optimizer.momentum = kind == WG_OPTIMIZER_SGD ? 0.9 : 0;
+    j->options.optimizer.momentum =
+        kind == WG_OPTIMIZER_SGD || kind == WG_OPTIMIZER_RMSPROP ? 0.9 : 0;
     j->options.shard_optimizer = shards;
     j->options.folder = path_of(name);
     j->options.overwrite = true;
@@ -279,7 +280,7 @@ static void moments_that_are_shared_out_change_no_bits(void **state)
 {
     (void)state;
     for (int ranks = 2; ranks <= 4; ranks++)
-        for (int kind = WG_OPTIMIZER_ADAM; kind <= WG_OPTIMIZER_SGD; kind++) {
+        for (int kind = WG_OPTIMIZER_ADAM; kind <= WG_OPTIMIZER_LION; kind++) {
             job *whole = run_in("whole", ranks, false, kind);
             job *parts = run_in("parts", ranks, true, kind);
             size_t all = 0, most = 0;
@@ -435,6 +436,12 @@ static void other_settings_are_found(void **state)
     j = new_job(3);
     run(j);
     all_failed(j, true, WG_EINVAL, "accumulate: expected a multiple of 3");
+    free(j);
+    j = new_job(2);
+    j->options.optimizer.kind = WG_OPTIMIZER_LAMB;
+    j->options.shard_optimizer = true;
+    run(j);
+    all_failed(j, true, WG_EINVAL, "shard_optimizer: the rule lamb needs whole parameters");
     free(j);
 }
 

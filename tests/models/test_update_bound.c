@@ -11,43 +11,68 @@ enum { SIZE = 7, LEAVES = 3, CASES = 400 };
 typedef struct trial {
     wg_graph *g;
     wg_plan *plan;
-    wg_value *gradient, *rate, *leaf[LEAVES]; /* parameter, moments; NULL past the last */
+    wg_value *gradient, *rate, *leaf[LEAVES]; /* parameter, moments, or NULL */
 } trial;
 
 typedef struct kind {
     const char *name;
-    bool adam;
-    wg_sgd_options sgd;
-    wg_adam_options options;
+    wg_optimizer_kind kind;
+    const char *states[LEAVES - 1];
+    wg_optimizer_numbers numbers;
+    double decay;
 } kind;
 
 static const kind kinds[] = {
-    {.name = "sgd"},
-    {.name = "sgd with momentum and decay", .sgd = {.momentum = 0.9, .weight_decay = 0.1}},
-    {.name = "nesterov", .sgd = {.momentum = 0.99, .nesterov = true}},
-    {.name = "adam", .adam = true},
+    {.name = "sgd", .kind = WG_OPTIMIZER_SGD},
+    {.name = "sgd with momentum and decay",
+     .kind = WG_OPTIMIZER_SGD,
+     .states = {"sgd/velocity/p"},
+     .numbers.momentum = 0.9,
+     .decay = 0.1},
+    {.name = "nesterov",
+     .kind = WG_OPTIMIZER_SGD,
+     .states = {"sgd/velocity/p"},
+     .numbers = {.momentum = 0.99, .nesterov = true}},
+    {.name = "adam", .kind = WG_OPTIMIZER_ADAM, .states = {"adam/m/p", "adam/v/p"}},
     {.name = "adam with decay and a small eps",
-     .adam = true,
-     .options = {.beta1 = 0.95, .beta2 = 0.9, .eps = 1e-30, .weight_decay = 10}},
-    {.name = "adamw", .adam = true, .options = {.weight_decay = 0.1, .decoupled = true}},
+     .kind = WG_OPTIMIZER_ADAM,
+     .states = {"adam/m/p", "adam/v/p"},
+     .numbers = {.beta1 = 0.95, .beta2 = 0.9, .eps = 1e-30},
+     .decay = 10},
+    {.name = "adamw", .kind = WG_OPTIMIZER_ADAMW, .states = {"adam/m/p", "adam/v/p"}, .decay = 0.1},
+    {.name = "rmsprop",
+     .kind = WG_OPTIMIZER_RMSPROP,
+     .states = {NULL, "rmsprop/square/p"},
+     .decay = 0.1},
+    {.name = "rmsprop with momentum",
+     .kind = WG_OPTIMIZER_RMSPROP,
+     .states = {"rmsprop/velocity/p", "rmsprop/square/p"},
+     .numbers.momentum = 0.9},
+    {.name = "adagrad",
+     .kind = WG_OPTIMIZER_ADAGRAD,
+     .states = {NULL, "adagrad/square/p"},
+     .decay = 0.1},
+    {.name = "adadelta",
+     .kind = WG_OPTIMIZER_ADADELTA,
+     .states = {"adadelta/change/p", "adadelta/square/p"}},
+    {.name = "adamax",
+     .kind = WG_OPTIMIZER_ADAMAX,
+     .states = {"adamax/m/p", "adamax/max/p"},
+     .decay = 0.1},
+    {.name = "lion", .kind = WG_OPTIMIZER_LION, .states = {"lion/m/p"}, .decay = 10},
+    {.name = "lamb", .kind = WG_OPTIMIZER_LAMB, .states = {"lamb/m/p", "lamb/v/p"}, .decay = 0.1},
 };
 
 static trial trial_of(const kind *k, wg_dtype dtype, const wg_plan_options *options)
 {
-    static const char *const states[2][LEAVES] = {{"sgd/velocity/p"}, {"adam/m/p", "adam/v/p"}};
     trial t = {.g = wg_graph_new()};
     t.leaf[0] = wg_parameter(t.g, "p", dtype, WG_SHAPE(SIZE), wg_zeros());
     t.gradient = wg_input(t.g, "gradient", dtype, WG_SHAPE(SIZE));
     t.rate = wg_input(t.g, "rate", dtype, WG_SCALAR);
-    wg_sgd_options sgd = k->sgd;
-    wg_adam_options adam = k->options;
-    adam.norm = sgd.norm = wg_global_norm(&t.gradient, 1);
-    if (k->adam)
-        wg_adam_update(&t.leaf[0], &t.gradient, 1, t.rate, &adam);
-    else
-        wg_sgd_update(&t.leaf[0], &t.gradient, 1, t.rate, &sgd);
-    for (int i = 1; i < LEAVES && states[k->adam][i - 1]; i++)
-        t.leaf[i] = wg_graph_find(t.g, states[k->adam][i - 1]);
+    const wg_update_options o = {.weight_decay = k->decay, .norm = wg_global_norm(&t.gradient, 1)};
+    wg_optimizer_update(&t.leaf[0], &t.gradient, 1, t.rate, k->kind, &k->numbers, &o);
+    for (int i = 1; i < LEAVES; i++)
+        t.leaf[i] = k->states[i - 1] ? wg_graph_find(t.g, k->states[i - 1]) : NULL;
     t.plan = plan_of(t.g, options);
     return t;
 }
@@ -56,6 +81,12 @@ static double uniform(uint32_t *state)
 {
     *state = *state * 1664525 + 1013904223;
     return (double)(*state >> 8) / (1 << 24);
+}
+
+/* What is never negative: second moments. */
+static bool is_square(const kind *k, int leaf)
+{
+    return leaf == 2 || (leaf == 1 && k->kind == WG_OPTIMIZER_ADADELTA);
 }
 
 /* Fills v with numbers of magnitude around 10^power; of one sign if `positive`. */
@@ -72,8 +103,8 @@ static void fill(const trial *t, const wg_value *v, double power, bool positive,
 
 static bool is_finite(const trial *t)
 {
-    for (int i = 0; i < LEAVES && t->leaf[i]; i++)
-        for (int64_t k = 0; k < SIZE; k++)
+    for (int i = 0; i < LEAVES; i++)
+        for (int64_t k = 0; k < SIZE && t->leaf[i]; k++)
             if (!isfinite(wgi_get_element(wg_plan_data(t->plan, t->leaf[i]), t->leaf[i]->dtype, k)))
                 return false;
     return true;
@@ -81,16 +112,18 @@ static bool is_finite(const trial *t)
 
 static void copy_leaves(const trial *t, char to[LEAVES][SIZE * 8])
 {
-    for (int i = 0; i < LEAVES && t->leaf[i]; i++)
-        memcpy(to[i], wg_plan_data(t->plan, t->leaf[i]), wg_value_bytes(t->leaf[i]));
+    for (int i = 0; i < LEAVES; i++)
+        if (t->leaf[i])
+            memcpy(to[i], wg_plan_data(t->plan, t->leaf[i]), wg_value_bytes(t->leaf[i]));
 }
 
 /* One update at random magnitudes up to 10^span; true if it was made. */
 static bool update(const trial *t, const kind *k, double span, uint32_t *state)
 {
     char before[LEAVES][SIZE * 8] = {{0}}, after[LEAVES][SIZE * 8] = {{0}};
-    for (int i = 0; i < LEAVES && t->leaf[i]; i++)
-        fill(t, t->leaf[i], span * (2 * uniform(state) - 1), i == 2, state);
+    for (int i = 0; i < LEAVES; i++)
+        if (t->leaf[i])
+            fill(t, t->leaf[i], span * (2 * uniform(state) - 1), is_square(k, i), state);
     fill(t, t->gradient, span * (2 * uniform(state) - 1), false, state);
     fill(t, t->rate, span * (2 * uniform(state) - 1), true, state);
     copy_leaves(t, before);
@@ -102,7 +135,8 @@ static bool update(const trial *t, const kind *k, double span, uint32_t *state)
         check_that(is_finite(t), "%s: what is new is not finite", k->name);
         return true;
     }
-    check_that(status == WG_ENONFINITE && strstr(message, "bound is "), "%s: %s", k->name, message);
+    const char *word = k->kind == WG_OPTIMIZER_LAMB ? "norm of what is new is " : "bound is ";
+    check_that(status == WG_ENONFINITE && strstr(message, word), "%s: %s", k->name, message);
     check_that(memcmp(before, after, sizeof before) == 0, "%s: a refused update changed something",
                k->name);
     return false;
@@ -137,7 +171,7 @@ static void an_ordinary_update_is_never_refused(void **state)
     for (int i = 0; i < WG_COUNT(kinds); i++)
         for (int d = 0; d < WG_COUNT(dtypes); d++) {
             trial t = trial_of(&kinds[i], dtypes[d], NULL);
-            double span = kinds[i].options.eps == 1e-30 ? 2 : 8;
+            double span = kinds[i].numbers.eps == 1e-30 ? 2 : 8;
             for (int n = 0; n < CASES; n++)
                 check_that(update(&t, &kinds[i], span, &seed), "%s, %s: %s", kinds[i].name,
                            wg_dtype_name(dtypes[d]), wg_plan_message(t.plan));

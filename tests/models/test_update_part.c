@@ -11,7 +11,36 @@ typedef struct net {
     wg_plan *plan;
 } net;
 
-static net build(wg_optimizer_kind kind, const wg_update_part *part)
+/* A rule without a bound: what it makes is checked. */
+static wg_value *halve(const wg_update *u, wg_value **state)
+{
+    state[0] = wg_add(state[0], u->g);
+    return wg_sub(wg_scale(u->p, 0.5), wg_mul(u->lr, state[0]));
+}
+
+static const wg_update_rule halving = {.name = "halving", .states = {"sum"}, .step = halve};
+
+typedef struct optimizer {
+    wg_optimizer_kind kind;
+    const wg_update_rule *rule; /* in place of the kind */
+    double momentum, decay;
+    const char *state; /* of parameter a */
+} optimizer;
+
+static const optimizer optimizers[] = {
+    {.kind = WG_OPTIMIZER_ADAM, .decay = 0.1, .state = "adam/m/a"},
+    {.kind = WG_OPTIMIZER_ADAMW, .decay = 0.1, .state = "adam/v/a"},
+    {.kind = WG_OPTIMIZER_SGD, .momentum = 0.9, .state = "sgd/velocity/a"},
+    {.kind = WG_OPTIMIZER_RMSPROP, .state = "rmsprop/square/a"},
+    {.kind = WG_OPTIMIZER_RMSPROP, .momentum = 0.9, .state = "rmsprop/velocity/a"},
+    {.kind = WG_OPTIMIZER_ADAGRAD, .state = "adagrad/square/a"},
+    {.kind = WG_OPTIMIZER_ADADELTA, .decay = 0.1, .state = "adadelta/change/a"},
+    {.kind = WG_OPTIMIZER_ADAMAX, .state = "adamax/max/a"},
+    {.kind = WG_OPTIMIZER_LION, .decay = 0.1, .state = "lion/m/a"},
+    {.rule = &halving, .state = "halving/sum/a"},
+};
+
+static net build(const optimizer *o, const wg_update_part *part)
 {
     static const char *const names[] = {"a", "b", "c"};
     const wg_shape shapes[] = {WG_SHAPE(ROWS, WIDTH), WG_SHAPE(ROWS), WG_SCALAR};
@@ -25,15 +54,12 @@ static net build(wg_optimizer_kind kind, const wg_update_part *part)
     }
     wg_value *norm = wg_output(wg_global_norm(n.gradient, PARAMETERS), "norm");
     wg_output(wg_global_norm(n.p, PARAMETERS), NULL); /* parameters that nobody updates */
-    if (kind == WG_OPTIMIZER_SGD)
-        wg_sgd_update(n.p, n.gradient, PARAMETERS, n.rate,
-                      &(wg_sgd_options){.momentum = 0.9, .norm = norm, .part = part});
+    const wg_update_options options = {.weight_decay = o->decay, .norm = norm, .part = part};
+    if (o->rule)
+        wg_update_by_rule(n.p, n.gradient, PARAMETERS, n.rate, o->rule, &options);
     else
-        wg_adam_update(n.p, n.gradient, PARAMETERS, n.rate,
-                       &(wg_adam_options){.weight_decay = 0.1,
-                                          .decoupled = kind == WG_OPTIMIZER_ADAMW,
-                                          .norm = norm,
-                                          .part = part});
+        wg_optimizer_update(n.p, n.gradient, PARAMETERS, n.rate, o->kind,
+                            &(wg_optimizer_numbers){.momentum = o->momentum}, &options);
     n.plan = plan_of(n.g, &(wg_plan_options){.seed = 5, .threads = 1});
     return n;
 }
@@ -86,14 +112,14 @@ static void a_part_has_the_bits_of_the_whole(void **state)
         {{7, 0}, {2, 5}, {0, 1}}, {{7, 0}, {7, 0}, {1, 0}},
     };
     (void)state;
-    for (int kind = WG_OPTIMIZER_ADAM; kind <= WG_OPTIMIZER_SGD; kind++) {
-        net whole = build(kind, NULL), before = build(kind, NULL);
+    for (int i = 0; i < WG_COUNT(optimizers); i++) {
+        const optimizer *o = &optimizers[i];
+        net whole = build(o, NULL), before = build(o, NULL);
         int moved[5];
         update(&whole);
         for (int k = 0; k < 5; k++) {
-            net part = build(kind, &(wg_update_part){parts[k], 7});
-            const wg_value *m =
-                wg_graph_find(part.g, kind == WG_OPTIMIZER_SGD ? "sgd/velocity/a" : "adam/m/a");
+            net part = build(o, &(wg_update_part){parts[k], 7});
+            const wg_value *m = wg_graph_find(part.g, o->state);
             update(&part);
             moved[k] = compare(&whole, &before, &part, parts[k]);
             assert_int_equal(m ? m->shape.dim[0] : 0, parts[k][0].count);

@@ -355,7 +355,7 @@ static void bad_options_are_refused(void **state)
     (void)state;
     session s = open_session(WG_F32);
     wg_adam_update(&s.p, &s.grad, 1, s.lr, &(wg_adam_options){.beta1 = 1});
-    small_refused(s.g, "beta1 is 1, must be in [0, 1)");
+    small_refused(s.g, "adam: beta1: expected a number in [0, 1), got 1");
     s = open_session(WG_F32);
     wg_sgd(s.p, s.grad, s.lr, NULL, &(wg_sgd_attrs){.momentum = 0.5});
     small_refused(s.g, "momentum is 0.5, but there is no velocity");

@@ -163,10 +163,10 @@ static void options_without_effect(void **state)
     (void)state;
     wg_trainer_options o = usual();
     o.optimizer.momentum = 0.9;
-    refused(&o, "optimizer: momentum is of WG_OPTIMIZER_SGD");
+    refused(&o, "optimizer: momentum: Adam does not use it: expected 0, got 0.9");
     o = usual();
     o.optimizer = (wg_optimizer){.kind = WG_OPTIMIZER_SGD, .beta1 = 0.5};
-    refused(&o, "optimizer: beta1, beta2 and eps are of Adam");
+    refused(&o, "optimizer: beta1: SGD does not use it: expected 0, got 0.5");
     o = usual();
     o.validate = (wg_amount){1, 'u'};
     refused(&o, "validate: there is no validation data");

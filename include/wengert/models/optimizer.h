@@ -9,7 +9,7 @@
 #ifndef WG_MODELS_OPTIMIZER_H
 #define WG_MODELS_OPTIMIZER_H
 
-#include "wengert/ops/ops.h"
+#include "wengert/models/update.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,46 +22,73 @@ WG_API wg_value *(wg_clip_by_global_norm)(const char *at, wg_value *const *grads
                                           double max_norm, wg_value **clipped);
 #define wg_clip_by_global_norm(...) wg_clip_by_global_norm(WG_HERE, __VA_ARGS__)
 
-/** The optimizers, for those who choose one by its number. */
+/** The optimizers, for those who choose one by its number.  p: parameter, g: gradient, t: number of
+ * the step, decay: weight decay, which all but AdamW, Lion and LAMB add to the gradient (g + decay
+ * p).  beta1, beta2, eps and momentum are wg_optimizer_numbers; their defaults follow in
+ * brackets. */
 typedef enum wg_optimizer_kind {
-    WG_OPTIMIZER_ADAM = 0, /**< Kingma and Ba 2015 */
-    WG_OPTIMIZER_ADAMW,    /**< with decoupled weight decay: Loshchilov and Hutter 2019 */
-    WG_OPTIMIZER_SGD       /**< with momentum */
+    /** wg_adam: Kingma and Ba 2015 [0.9, 0.999, 1e-8] */
+    WG_OPTIMIZER_ADAM = 0,
+    /** wg_adamw, with decoupled weight decay: Loshchilov and Hutter 2019 [0.9, 0.999, 1e-8] */
+    WG_OPTIMIZER_ADAMW,
+    /** wg_sgd, with momentum [0], or Nesterov's */
+    WG_OPTIMIZER_SGD,
+    /** Tieleman and Hinton 2012 [beta2 0.99, eps 1e-8, momentum 0]:
+     * s = beta2 s + (1 - beta2) g^2;  v = momentum v + g / (sqrt(s) + eps);  p = p - lr v */
+    WG_OPTIMIZER_RMSPROP,
+    /** Duchi et al. 2011 [eps 1e-10]: s = s + g^2;  p = p - lr g / (sqrt(s) + eps) */
+    WG_OPTIMIZER_ADAGRAD,
+    /** Zeiler 2012 [beta2 0.9, eps 1e-6], whose usual learning rate is 1:
+     * s = beta2 s + (1 - beta2) g^2;  d = sqrt(e + eps) / sqrt(s + eps) g;
+     * e = beta2 e + (1 - beta2) d^2;  p = p - lr d */
+    WG_OPTIMIZER_ADADELTA,
+    /** Adam with the maximum norm, section 7.1 of its paper [0.9, 0.999, 1e-8]:
+     * m = beta1 m + (1 - beta1) g;  u = max(beta2 u, |g| + eps);
+     * p = p - lr / (1 - beta1^t) m / u */
+    WG_OPTIMIZER_ADAMAX,
+    /** Chen et al. 2023 [0.9, 0.99], with a rate of a tenth of Adam's and ten times its decay:
+     * d = sign(beta1 m + (1 - beta1) g) + decay p;  m = beta2 m + (1 - beta2) g;  p = p - lr d */
+    WG_OPTIMIZER_LION,
+    /** You et al. 2020 [0.9, 0.999, 1e-6]: with m and v of Adam, corrected by 1 - beta^t,
+     * d = m / (sqrt(v) + eps) + decay p;  p = p - lr |p| / |d| d, where the quotient of the
+     * norms is 1 if one of them is 0 */
+    WG_OPTIMIZER_LAMB
 } wg_optimizer_kind;
 
-/** Rows of a parameter: entries of its first axis; of a scalar, its one element. */
-typedef struct wg_rows {
-    int64_t first; /**< number of the first one */
-    int64_t count; /**< how many; 0: none */
-} wg_rows;
+/** A beta1 or beta2 of 0, where 0 itself stands for the default. */
+#define WG_BETA_ZERO (-1.0)
 
-/** The part of an update that one of several processes does, with moments for only this part: the
- * processes share out the work and the memory of an optimizer (ZeRO, Rajbhandari et al. 2020).  The
- * other rows keep their values, and must be fetched from the processes that update them
- * (wg_ranks_share).  All processes need the same gradients.  The new values are bit for bit those
- * of one process that updates everything. */
-typedef struct wg_update_part {
-    const wg_rows *rows; /**< [n] of each parameter */
-    /** A wg_all_reduce of this bucket adds the norms of all processes' moments, where the update
-     * has a check (`norm`), so that all pass it or none does; the checked lr is then an output. */
-    int64_t bucket;
-} wg_update_part;
+/** The numbers of an optimizer; zero means its default.  Those that it does not have must be 0. */
+typedef struct wg_optimizer_numbers {
+    double beta1;    /**< WG_BETA_ZERO: 0 */
+    double beta2;    /**< WG_BETA_ZERO: 0 */
+    double eps;      /**< above 0 */
+    double momentum; /**< in [0, 1) */
+    bool nesterov;   /**< SGD: Nesterov's momentum */
+} wg_optimizer_numbers;
+
+/** wg_update_by_rule with one of the rules above.  The states are "sgd/velocity/PARAMETER" (with
+ * momentum), "adam/m/..." and "adam/v/...", "rmsprop/velocity/..." (with momentum) and
+ * "rmsprop/square/...", "adagrad/square/...", "adadelta/change/..." and "adadelta/square/...",
+ * "adamax/m/..." and "adamax/max/...", "lion/m/...", "lamb/m/..." and "lamb/v/..."; and "step"
+ * (i64, the number of steps done) of those that read t.  `context` of the options is ignored.
+ * `numbers` may be NULL. */
+WG_API wg_status(wg_optimizer_update)(const char *at, wg_value *const *params,
+                                      wg_value *const *grads, size_t n, wg_value *lr,
+                                      wg_optimizer_kind kind, const wg_optimizer_numbers *numbers,
+                                      const wg_update_options *options);
+#define wg_optimizer_update(...) wg_optimizer_update(WG_HERE, __VA_ARGS__)
 
 /** Options of wg_sgd_update.  Zero means the default in every field. */
 typedef struct wg_sgd_options {
-    double momentum;     /**< 0: none */
-    double weight_decay; /**< 0: none */
-    bool nesterov;       /**< Nesterov's momentum */
-    /** A scalar that is at least the global norm of `grads`, for a check before the update: if a
-     * new parameter or moment could overflow, the run ends with WG_ENONFINITE and nothing is
-     * assigned.  The check reads parameters and first moments once more, which must be of one dtype
-     * other than f16, and lets everything pass that is far from overflow.  NULL: no check */
-    wg_value *norm;
-    const char *name; /**< prefix of the states; NULL: "sgd".  Unique in the graph */
-    /** [n] by which lr is multiplied for each parameter, from 0 on; NULL: 1 for all. */
-    const double *rates;
-    const double *decays; /**< [n] weight decay of each parameter; NULL: `weight_decay` for all */
-    const wg_update_part *part; /**< of the process; NULL: the whole update */
+    double momentum;            /**< 0: none */
+    double weight_decay;        /**< 0: none */
+    bool nesterov;              /**< Nesterov's momentum */
+    wg_value *norm;             /**< as in wg_update_options */
+    const char *name;           /**< prefix of the states; NULL: "sgd".  Unique in the graph */
+    const double *rates;        /**< as in wg_update_options */
+    const double *decays;       /**< as in wg_update_options */
+    const wg_update_part *part; /**< as in wg_update_options */
 } wg_sgd_options;
 
 /** At the end of a run each of the n params[i] takes one step of wg_sgd with the gradient grads[i].
@@ -70,9 +97,6 @@ WG_API wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_valu
                                 size_t n, wg_value *lr, const wg_sgd_options *options);
 #define wg_sgd_update(...) wg_sgd_update(WG_HERE, __VA_ARGS__)
 
-/** A beta1 or beta2 of 0, where 0 itself stands for the default. */
-#define WG_BETA_ZERO (-1.0)
-
 /** Options of wg_adam_update.  Zero means the default in every field. */
 typedef struct wg_adam_options {
     double beta1;               /**< 0: 0.9; WG_BETA_ZERO: 0 */
@@ -80,11 +104,11 @@ typedef struct wg_adam_options {
     double eps;                 /**< 0: 1e-8 */
     double weight_decay;        /**< 0: none */
     bool decoupled;             /**< wg_adamw instead of wg_adam */
-    wg_value *norm;             /**< as in wg_sgd_options */
+    wg_value *norm;             /**< as in wg_update_options */
     const char *name;           /**< prefix of the states; NULL: "adam".  Unique in the graph */
-    const double *rates;        /**< as in wg_sgd_options */
-    const double *decays;       /**< as in wg_sgd_options */
-    const wg_update_part *part; /**< as in wg_sgd_options */
+    const double *rates;        /**< as in wg_update_options */
+    const double *decays;       /**< as in wg_update_options */
+    const wg_update_part *part; /**< as in wg_update_options */
 } wg_adam_options;
 
 /** The same with Adam; the states are "adam/step" (i64, the number of steps done),

@@ -87,15 +87,21 @@ typedef enum wg_loss_scale {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/** An optimizer and its numbers.  Zero means the default in every field. */
+/** An optimizer and its numbers.  Zero means the default in every field; numbers that the optimizer
+ * does not have must be 0. */
 typedef struct wg_optimizer {
     int kind;            /**< wg_optimizer_kind */
-    double beta1;        /**< Adam: decay of the first moment; 0: 0.9; WG_BETA_ZERO: 0 */
-    double beta2;        /**< Adam: decay of the second moment; 0: 0.999; WG_BETA_ZERO: 0 */
-    double eps;          /**< Adam: added to the root of the second moment; 0: 1e-8 */
-    double momentum;     /**< SGD; 0: none */
-    double weight_decay; /**< AdamW: decoupled; others: added to the gradient; 0: none */
+    double beta1;        /**< decay of the first moment; WG_BETA_ZERO: 0 */
+    double beta2;        /**< decay of the second moment; WG_BETA_ZERO: 0 */
+    double eps;          /**< as its formula has it */
+    double momentum;     /**< SGD, RMSprop; 0: none */
+    double weight_decay; /**< decoupled (AdamW, Lion, LAMB), or added to the gradient; 0: none */
     double clip_norm;    /**< maximum norm of the gradient of all parameters; 0: no clipping */
+    bool nesterov;       /**< SGD: Nesterov's momentum */
+    /** A rule of one's own in place of `kind`; its numbers are its own, too.  A run is resumed only
+     * with a rule of the same name and states. */
+    const wg_update_rule *rule;
+    const void *rule_context; /**< wg_update.context */
 } wg_optimizer;
 
 /** Parameters that are trained in a way of their own. */
@@ -111,7 +117,7 @@ typedef struct wg_parameter_group {
      * networks can be trained against each other: what the one maximises has a minus sign. */
     const char *loss;
     /** They are updated in each update whose number is a multiple of this, and skipped in the
-     * others, which do not compute their gradient; 0: 1.  Adam counts their steps separately. */
+     * others, which do not compute their gradient; 0: 1.  Their steps are counted separately. */
     int64_t every;
 } wg_parameter_group;
 

@@ -1,0 +1,46 @@
+/* The engine of updates; not installed. */
+#ifndef WG_MODELS_UPDATE_INTERNAL_H
+#define WG_MODELS_UPDATE_INTERNAL_H
+
+#include "wengert/models/optimizer.h"
+
+/* From here on nodes are of the update phase and in the scope `name`, which may have slashes;
+ * returns what to go back to. */
+wg_origin wgi_update_enter(wg_graph *g, const char *name);
+
+/* wg_update_by_rule.  What a rule of this library builds is at the caller's line; other rules have
+ * lines of their own. */
+wg_status wgi_update(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
+                     wg_value *lr, const wg_update_rule *rule, const wg_update_options *options,
+                     bool is_ours);
+
+/* ---- update_rules.c -------------------------------------------------------------------------- */
+
+/* Numbers that an optimizer may have. */
+enum {
+    WGI_BETA1 = 1,
+    WGI_BETA2 = 2,
+    WGI_BETAS = WGI_BETA1 | WGI_BETA2,
+    WGI_EPS = 4,
+    WGI_MOMENTUM = 8,
+    WGI_NESTEROV = 16
+};
+
+typedef struct wgi_optimizer {
+    const char *name; /* "Adam" */
+    unsigned has;     /* numbers */
+    wg_optimizer_numbers usual;
+    const wg_update_rule *rule, *with_momentum; /* NULL: momentum changes no state */
+} wgi_optimizer;
+
+/* NULL for no wg_optimizer_kind. */
+const wgi_optimizer *wgi_optimizer_of(int kind);
+/* Its rule with those numbers; NULL for no kind. */
+const wg_update_rule *wgi_optimizer_rule(int kind, const wg_optimizer_numbers *k);
+/* False, and says in `text` what is wrong, unless there is such a kind, which has these numbers in
+ * their ranges. */
+bool wgi_optimizer_check(int kind, const wg_optimizer_numbers *k, char *text, size_t size);
+/* The numbers that a kind runs with: those given, or its defaults. */
+wg_optimizer_numbers wgi_optimizer_numbers(int kind, const wg_optimizer_numbers *k);
+
+#endif

@@ -1,0 +1,182 @@
+/* The optimizers of the trainer, and rules of one's own: they learn, go on after a stop as if there
+ * had been none, and are told apart. */
+#include "tests/stopper.h"
+#include "tests/train/classifier.h"
+
+typedef struct optimizer {
+    wg_optimizer o;
+    double rate;
+} optimizer;
+
+static const optimizer optimizers[] = {
+    {{.kind = WG_OPTIMIZER_SGD, .momentum = 0.9, .nesterov = true}, 0.1},
+    {{.kind = WG_OPTIMIZER_RMSPROP, .weight_decay = 1e-3}, 0.01},
+    {{.kind = WG_OPTIMIZER_RMSPROP, .momentum = 0.9, .clip_norm = 1}, 0.003},
+    {{.kind = WG_OPTIMIZER_ADAGRAD}, 0.1},
+    {{.kind = WG_OPTIMIZER_ADADELTA, .eps = 1e-4}, 1},
+    {{.kind = WG_OPTIMIZER_ADAMAX}, 0.03},
+    {{.kind = WG_OPTIMIZER_LION, .weight_decay = 0.1}, 0.01},
+    {{.kind = WG_OPTIMIZER_LAMB, .weight_decay = 0.01}, 0.03},
+};
+
+static wg_trainer_options with(const wg_optimizer *o, double rate, int64_t updates)
+{
+    wg_trainer_options t = usual();
+    t.optimizer = *o;
+    t.schedule.rate = rate;
+    t.after.n = updates;
+    return t;
+}
+
+static double loss_after(const optimizer *by, int64_t updates)
+{
+    wg_trainer_options o = with(&by->o, by->rate, updates);
+    o.valid = &examples;
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    check_that(wg_trainer_validate(t, NULL, NULL) == WG_OK, "%s", wg_trainer_message(t));
+    double loss = wg_trainer_metric(t, "loss");
+    wg_trainer_free(t);
+    return loss;
+}
+
+static void each_optimizer_learns(void **state)
+{
+    (void)state;
+    for (int k = 0; k < WG_COUNT(optimizers); k++) {
+        double before = loss_after(&optimizers[k], 1), after = loss_after(&optimizers[k], 150);
+        check_that(after < 0.6 * before, "optimizer %d: %g, then %g", k, before, after);
+    }
+}
+
+/* m' = 0.99 m + 0.01 g;  p' = p - lr (sign(0.9 m + 0.1 g) + decay p) */
+static wg_value *lion(const wg_update *u, wg_value **state)
+{
+    wg_value *m = state[0];
+    wg_value *move = wg_sign(wg_add(wg_scale(m, 0.9), wg_scale(u->g, 1 - 0.9)));
+    state[0] = wg_add(wg_scale(m, 0.99), wg_scale(u->g, 1 - 0.99));
+    return wg_sub(u->p, wg_mul(u->lr, wg_add(move, wg_scale(u->p, u->weight_decay))));
+}
+
+static const wg_update_rule my_lion = {.name = "lion", .states = {"m"}, .step = lion};
+
+static void a_rule_trains_as_the_same_optimizer_does(void **state)
+{
+    (void)state;
+    const wg_optimizer own = {.rule = &my_lion, .weight_decay = 0.1, .clip_norm = 1},
+                       ours = {.kind = WG_OPTIMIZER_LION, .weight_decay = 0.1, .clip_norm = 1};
+    const wg_trainer_options o = with(&own, 0.01, 20), p = with(&ours, 0.01, 20);
+    wg_trainer *a = trainer_of(&o), *b = trainer_of(&p);
+    run(a, NULL);
+    run(b, NULL);
+    assert_true(same_store(wg_trainer_store(a), wg_trainer_store(b), true) > 200);
+    assert_non_null(wg_store_find(wg_trainer_store(a), "optimizer/m/hidden/weight"));
+    wg_trainer_free(a);
+    wg_trainer_free(b);
+}
+
+static void a_run_goes_on(const wg_optimizer *by, double rate)
+{
+    enum { UPDATES = 12 };
+    wg_trainer_options o = with(by, rate, UPDATES), p = o;
+    wg_trainer *whole = trainer_of(&o), *cut;
+    run(whole, NULL);
+    for (int64_t k = 1; k < UPDATES; k += 5) {
+        stopper s = {k, 0};
+        clear("cut");
+        p.folder = path_of("cut");
+        p.listener = (wg_listener){stop_at, &s};
+        cut = trainer_of(&p);
+        run(cut, &s.stop);
+        wg_trainer_free(cut);
+        p.listener = (wg_listener){NULL, NULL};
+        cut = trainer_of(&p);
+        assert_int_equal(wg_trainer_updates(cut), k);
+        run(cut, NULL);
+        assert_true(same_store(wg_trainer_store(whole), wg_trainer_store(cut), true) >= 103);
+        wg_trainer_free(cut);
+    }
+    wg_trainer_free(whole);
+    clear("cut");
+}
+
+static void each_optimizer_goes_on_after_a_stop(void **state)
+{
+    (void)state;
+    for (int k = 0; k < WG_COUNT(optimizers); k++)
+        a_run_goes_on(&optimizers[k].o, optimizers[k].rate);
+    a_run_goes_on(&(wg_optimizer){.rule = &my_lion, .clip_norm = 1}, 0.01);
+}
+
+static void another_optimizer_or_rule_is_refused(void **state)
+{
+    (void)state;
+    static const wg_update_rule renamed = {.name = "tiger", .states = {"m"}, .step = lion},
+                                richer = {.name = "lion", .states = {"m", "n"}, .step = lion};
+    const wg_optimizer own = {.rule = &my_lion}, rms = {.kind = WG_OPTIMIZER_RMSPROP};
+    wg_trainer_options o = with(&own, 0.01, 3), p;
+    o.folder = path_of("rule");
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    wg_trainer_free(t);
+    p = o;
+    p.optimizer.rule = &renamed;
+    refused(&p, WG_EINVAL,
+            "optimizer: expected rule lion, m, decay 0, clip-norm 0, as at the start of this run, "
+            "got rule tiger, m");
+    p.optimizer.rule = &richer;
+    refused(&p, WG_EINVAL, "got rule lion, m, n, decay 0");
+    p.optimizer = rms;
+    refused(&p, WG_EINVAL, "got RMSprop, beta2 0.99, eps 1e-08, momentum 0, decay 0");
+    clear("rule");
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static wg_value *wrong_shape(const wg_update *u, wg_value **state)
+{
+    (void)state;
+    return wg_sub(u->p, wg_fill(wg_graph_of(u->p), WG_F32, WG_SHAPE(77), 0));
+}
+
+static void what_a_rule_cannot_have_is_refused(void **state)
+{
+    (void)state;
+    static const wg_update_rule nameless = {.step = lion}, empty = {.name = "empty"},
+                                wrong = {.name = "wrong", .step = wrong_shape};
+    static const struct {
+        wg_optimizer o;
+        const char *words;
+    } cases[] = {
+        {{.rule = &my_lion, .kind = WG_OPTIMIZER_SGD}, "have no effect beside a rule"},
+        {{.rule = &my_lion, .beta1 = 0.5}, "optimizer: kind, beta1, beta2, eps, momentum"},
+        {{.rule = &nameless}, "optimizer: rule: it has no name"},
+        {{.rule = &empty}, "optimizer: rule: it has no `step`"},
+        {{.rule_context = &my_lion}, "optimizer: rule_context: there is no rule"},
+        {{.kind = 99}, "optimizer: kind: expected one of wg_optimizer_kind, got 99"},
+        {{.kind = WG_OPTIMIZER_LION, .eps = 1}, "optimizer: eps: Lion does not use it"},
+        {{.kind = WG_OPTIMIZER_ADAGRAD, .nesterov = true}, "nesterov: Adagrad does not use it"},
+        {{.kind = WG_OPTIMIZER_LAMB, .weight_decay = -1}, "weight_decay: expected 0 or more"},
+        {{.clip_norm = NAN}, "optimizer: clip_norm: expected 0 or more, got nan"},
+    };
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        wg_trainer_options o = with(&cases[i].o, 0.01, 2);
+        refused(&o, WG_EINVAL, cases[i].words);
+    }
+    /* by the line of the rule */
+    wg_trainer_options o = with(&(wg_optimizer){.rule = &wrong}, 0.01, 2);
+    refused(&o, WG_ESHAPE, "[77]");
+    refused(&o, WG_ESHAPE, "test_trainer_rules.c:");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_optimizer_learns),
+        cmocka_unit_test(a_rule_trains_as_the_same_optimizer_does),
+        cmocka_unit_test(each_optimizer_goes_on_after_a_stop),
+        cmocka_unit_test(another_optimizer_or_rule_is_refused),
+        cmocka_unit_test(what_a_rule_cannot_have_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make_data, remove_folder);
+}

@@ -1,0 +1,87 @@
+#include "train/optimizer.h"
+#include "models/update.h"
+
+#include <stdio.h>
+#include <string.h>
+
+wg_optimizer_numbers wgi_numbers_of(const wg_optimizer *o)
+{
+    return (wg_optimizer_numbers){o->beta1, o->beta2, o->eps, o->momentum, o->nesterov};
+}
+
+const wg_update_rule *wgi_rule_of(const wg_optimizer *o)
+{
+    const wg_optimizer_numbers numbers = wgi_numbers_of(o);
+    return o->rule ? o->rule : wgi_optimizer_rule(o->kind, &numbers);
+}
+
+/* ---- what can be ----------------------------------------------------------------------------- */
+
+static const char *wrong_rule(const wg_optimizer *o)
+{
+    const wg_update_rule *rule = o->rule;
+    const bool has_numbers = o->kind != 0 || o->beta1 != 0 || o->beta2 != 0 || o->eps != 0 ||
+                             o->momentum != 0 || o->nesterov;
+    return !rule && o->rule_context ? "rule_context: there is no rule"
+           : !rule                  ? NULL
+           : !rule->step            ? "rule: it has no `step`"
+           : !rule->name            ? "rule: it has no name"
+           : has_numbers ? "kind, beta1, beta2, eps, momentum and nesterov have no effect "
+                           "beside a rule, which has numbers of its own"
+                         : NULL;
+}
+
+bool wgi_check_optimizer(const wg_optimizer *o, char *text, size_t size)
+{
+    const wg_optimizer_numbers numbers = wgi_numbers_of(o);
+    const char *wrong = wrong_rule(o);
+    if (wrong)
+        snprintf(text, size, "%s", wrong);
+    else if (!(o->weight_decay >= 0))
+        snprintf(text, size, "weight_decay: expected 0 or more, got %.10g", o->weight_decay);
+    else if (!(o->clip_norm >= 0))
+        snprintf(text, size, "clip_norm: expected 0 or more, got %.10g", o->clip_norm);
+    else
+        return o->rule || wgi_optimizer_check(o->kind, &numbers, text, size);
+    return false;
+}
+
+/* ---- in words -------------------------------------------------------------------------------- */
+
+static void describe_rule(const wg_update_rule *rule, char *text, size_t size)
+{
+    int n = snprintf(text, size, "rule %s%s", rule->name, rule->counts ? ", step" : "");
+    for (int s = 0; s < WG_MOST_UPDATE_STATES && rule->states[s] && n < (int)size; s++)
+        n += snprintf(text + n, size - (size_t)n, ", %s", rule->states[s]);
+}
+
+static void describe_kind(const wg_optimizer *o, char *text, size_t size)
+{
+    const wg_optimizer_numbers given = wgi_numbers_of(o),
+                               all = wgi_optimizer_numbers(o->kind, &given);
+    const wgi_optimizer *kind = wgi_optimizer_of(o->kind);
+    const struct {
+        const char *name;
+        unsigned bit;
+        double is;
+    } numbers[] = {{"beta1", WGI_BETA1, all.beta1},
+                   {"beta2", WGI_BETA2, all.beta2},
+                   {"eps", WGI_EPS, all.eps},
+                   {"momentum", WGI_MOMENTUM, all.momentum}};
+    int n = snprintf(text, size, "%s", kind->name);
+    for (int i = 0; i < WG_COUNT(numbers) && n < (int)size; i++)
+        if (kind->has & numbers[i].bit)
+            n += snprintf(text + n, size - (size_t)n, ", %s %.9g", numbers[i].name, numbers[i].is);
+    if (all.nesterov && n < (int)size)
+        snprintf(text + n, size - (size_t)n, ", Nesterov's");
+}
+
+void wgi_describe_optimizer(const wg_optimizer *o, char *text, size_t size)
+{
+    if (o->rule)
+        describe_rule(o->rule, text, size);
+    else
+        describe_kind(o, text, size);
+    const size_t n = strlen(text);
+    snprintf(text + n, size - n, ", decay %.9g, clip-norm %.9g", o->weight_decay, o->clip_norm);
+}
