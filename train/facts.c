@@ -95,16 +95,34 @@ static void add_optimizer(wg_trainer *t)
     add(t, "optimizer", "%s", text);
 }
 
-static const char *const schedules[] = {[WG_SCHEDULE_NOAM] = "noam",
-                                        [WG_SCHEDULE_INVERSE_SQRT] = "inverse-sqrt",
-                                        [WG_SCHEDULE_COSINE] = "cosine",
-                                        [WG_SCHEDULE_LINEAR] = "linear",
-                                        [WG_SCHEDULE_CONSTANT] = "constant"};
+static const char *const schedules[] = {
+    [WG_SCHEDULE_NOAM] = "noam",         [WG_SCHEDULE_INVERSE_SQRT] = "inverse-sqrt",
+    [WG_SCHEDULE_COSINE] = "cosine",     [WG_SCHEDULE_LINEAR] = "linear",
+    [WG_SCHEDULE_CONSTANT] = "constant", [WG_SCHEDULE_STEP] = "step",
+    [WG_SCHEDULE_RESTARTS] = "restarts"};
+
+static void add_schedule(wg_trainer *t)
+{
+    const wg_schedule *s = &t->options.schedule;
+    if (s->rate_at)
+        add(t, "schedule", "a function of the program's");
+    else if (s->every)
+        add(t, "schedule",
+            "%s, rate %.9g, warmup %" PRId64 ", start %.9g, floor %.9g, factor %.9g, "
+            "every %" PRId64,
+            schedules[s->kind], s->rate, s->warmup, s->start, s->floor, s->factor, s->every);
+    else
+        add(t, "schedule", "%s, rate %.9g, warmup %" PRId64 ", start %.9g, floor %.9g",
+            schedules[s->kind], s->rate, s->warmup, s->start, s->floor);
+    if (s->updates)
+        add(t, "updates of the schedule", "%" PRId64, s->updates);
+    else
+        add(t, "updates of the schedule", "those of the run");
+}
 
 void wgi_trainer_facts(wg_trainer *t)
 {
     const wg_trainer_options *o = &t->options;
-    const wg_schedule *s = &o->schedule;
     wg_checkpoint_options *files = &t->task.files;
     files->keep = o->keep;
     if (t->task.open) /* which has set its own */
@@ -117,12 +135,7 @@ void wgi_trainer_facts(wg_trainer *t)
     add_examples(t);
     add(t, "accumulate", "%" PRId64, o->accumulate);
     add_optimizer(t);
-    add(t, "schedule", "%s, rate %.9g, warmup %" PRId64 ", start %.9g, floor %.9g",
-        schedules[s->kind], s->rate, s->warmup, s->start, s->floor);
-    if (s->updates)
-        add(t, "updates of the schedule", "%" PRId64, s->updates);
-    else
-        add(t, "updates of the schedule", "those of the run");
+    add_schedule(t);
     add_groups(t);
     add(t, "average", "%.9g", o->average);
     add(t, "scale", "%d", (int)o->scale);

@@ -63,13 +63,15 @@ static wg_status check_numbers(const wg_trainer_options *o, wg_error *error)
         {"patience", (double)o->patience, o->patience >= 0, positive},
         {"keep", (double)o->keep, o->keep >= 0, positive},
         {"scale", o->scale, (unsigned)o->scale <= WG_LOSS_OF_UPDATE, "one of wg_loss_scale"},
-        {"schedule: kind", s->kind, s->kind >= WG_SCHEDULE_NOAM && s->kind <= WG_SCHEDULE_CONSTANT,
+        {"schedule: kind", s->kind, s->kind >= WG_SCHEDULE_NOAM && s->kind <= WG_SCHEDULE_RESTARTS,
          "one of wg_schedule_kind"},
         {"schedule: rate", s->rate, is_rate(s->rate), rate},
         {"schedule: start", s->start, is_rate(s->start), rate},
         {"schedule: floor", s->floor, is_rate(s->floor), rate},
         {"schedule: warmup", (double)s->warmup, s->warmup >= 0, positive},
         {"schedule: updates", (double)s->updates, s->updates >= 0, positive},
+        {"schedule: factor", s->factor, is_rate(s->factor), rate},
+        {"schedule: every", (double)s->every, s->every >= 0, positive},
     };
     for (int i = 0; i < WG_COUNT(numbers); i++)
         if (!numbers[i].right)
@@ -94,11 +96,23 @@ static wg_status check_optimizer(const wg_trainer_options *o, wg_error *error)
 static const char *wrong_schedule(const wg_trainer_options *o)
 {
     const wg_schedule *s = &o->schedule;
-    const bool has_end = s->kind == WG_SCHEDULE_COSINE || s->kind == WG_SCHEDULE_LINEAR;
+    const bool has_end = s->kind == WG_SCHEDULE_COSINE || s->kind == WG_SCHEDULE_LINEAR,
+               steps = s->kind == WG_SCHEDULE_STEP, repeats = s->kind == WG_SCHEDULE_RESTARTS;
+    if (s->rate_at)
+        return s->kind != 0 || s->rate != 0 || s->warmup != 0
+                   ? "schedule: kind, rate and warmup have no effect beside rate_at"
+                   : NULL;
     const rule rules[] = {
         {s->kind == WG_SCHEDULE_NOAM && s->d_model < 1,
          "schedule: expected d_model, since WG_SCHEDULE_NOAM divides by its root"},
-        {has_end && s->floor > s->rate, "schedule: expected a floor of at most the rate"},
+        {(has_end || steps || repeats) && s->floor > s->rate,
+         "schedule: expected a floor of at most the rate"},
+        {(steps || repeats) && s->every < 1,
+         "schedule: expected `every`, the updates of a step or of a cosine"},
+        {steps && s->factor == 0, "schedule: expected a factor above 0, such as 0.5"},
+        {!steps && s->factor != 0, "schedule: factor is of WG_SCHEDULE_STEP"},
+        {!steps && !repeats && s->every != 0,
+         "schedule: every is of WG_SCHEDULE_STEP and WG_SCHEDULE_RESTARTS"},
         {has_end && s->updates == 0 && o->after.n == 0,
          "schedule: expected its updates, since `after` does not end the run"},
     };
@@ -110,7 +124,7 @@ static const char *idle_option(const wg_trainer_options *o)
 {
     const bool has_valid = o->valid || o->valid_source;
     const rule rules[] = {
-        {o->schedule.rate == 0,
+        {o->schedule.rate == 0 && !o->schedule.rate_at,
          "schedule: expected a kind and a rate above 0, such as {WG_SCHEDULE_CONSTANT, "
          ".rate = 1e-3}, got a rate of 0"},
         {o->validate.n && !has_valid, "validate: there is no validation data"},

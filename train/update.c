@@ -77,6 +77,11 @@ static wg_status next_group(wg_trainer *t, group *g, wg_error *error)
         g->examples += size.examples;
     }
     g->total = (double)g->weight;
+    if (status == WG_OK && !(g->rate >= 0 && g->rate < INFINITY))
+        return wgi_error_set(
+            error, WG_EINVAL,
+            "schedule: expected a finite rate of 0 or more, got %g at update %" PRId64, g->rate,
+            t->progress.update + 1);
     return status;
 }
 

@@ -132,9 +132,58 @@ static void edges_are_finite(void **state)
     assert_true(isnan(wg_schedule_rate(&(wg_schedule){.kind = 99, .rate = 1}, 5)));
 }
 
+/* PyTorch's LinearLR, then StepLR or CosineAnnealingWarmRestarts, whose updates count from 0. */
+static void steps_and_restarts(void **state)
+{
+    (void)state;
+    const wg_schedule step = {.kind = WG_SCHEDULE_STEP,
+                              .rate = 0.8,
+                              .warmup = 4,
+                              .floor = 0.06,
+                              .factor = 0.5,
+                              .every = 3},
+                      restart = {
+                          .kind = WG_SCHEDULE_RESTARTS, .rate = 0.5, .floor = 0.1, .every = 4};
+    const double steps[] = {0.2, 0.4, 0.6, 0.8, 0.8, 0.8, 0.8, 0.4, 0.4,
+                            0.4, 0.2, 0.2, 0.2, 0.1, 0.1, 0.1, 0.06},
+                 cycle[] = {0.5, 0.3 + 0.2 * 0.70710678118654752, 0.3,
+                            0.3 - 0.2 * 0.70710678118654752};
+    for (int t = 1; t <= WG_COUNT(steps); t++)
+        near(wg_schedule_rate(&step, t), steps[t - 1], 8 * DBL_EPSILON, "step", t);
+    for (int t = 1; t < 40; t++)
+        near(wg_schedule_rate(&restart, t), cycle[(t - 1) % 4], 8 * DBL_EPSILON, "restarts", t);
+    for (int kind = WG_SCHEDULE_STEP; kind <= WG_SCHEDULE_RESTARTS; kind++) {
+        wg_schedule s = of_kind(kind);
+        s.factor = 0.9;
+        for (int64_t t = INT64_MAX; t >= -1; t = t > 0 ? t / 3 : t - 1) {
+            double rate = wg_schedule_rate(&s, t); /* also without `every` */
+            check_that(rate >= 0.02 && rate <= 0.5, "kind %d, update %lld: %g", kind, (long long)t,
+                       rate);
+        }
+    }
+}
+
+static double triangle(const void *context, int64_t t)
+{
+    const int64_t period = *(const int64_t *)context;
+    return (double)(t % period) / (double)period;
+}
+
+static void a_schedule_of_ones_own(void **state)
+{
+    (void)state;
+    const int64_t period = 8;
+    const wg_schedule s = {.rate_at = triangle, .context = &period};
+    for (int64_t t = 1; t < 30; t++)
+        assert_true(wg_schedule_rate(&s, t) == triangle(&period, t));
+    assert_true(wg_schedule_rate(&s, -3) == triangle(&period, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_and_restarts),
+        cmocka_unit_test(a_schedule_of_ones_own),
         cmocka_unit_test(published_values),
         cmocka_unit_test(warm_up_is_a_straight_line_to_the_peak),
         cmocka_unit_test(after_the_warm_up),

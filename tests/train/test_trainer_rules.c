@@ -1,5 +1,5 @@
-/* The optimizers of the trainer, and rules of one's own: they learn, go on after a stop as if there
- * had been none, and are told apart. */
+/* The optimizers and schedules of the trainer, and those of one's own: they learn, go on after a
+ * stop as if there had been none, and are told apart. */
 #include "tests/stopper.h"
 #include "tests/train/classifier.h"
 
@@ -131,6 +131,65 @@ static void another_optimizer_or_rule_is_refused(void **state)
     clear("rule");
 }
 
+/* ---- schedules ------------------------------------------------------------------------------- */
+
+/* Each update is half as long as the one before. */
+static double halving(const void *context, int64_t t)
+{
+    return *(const double *)context * pow(0.5, (double)t);
+}
+
+static double broken(const void *context, int64_t t)
+{
+    (void)context;
+    return t < 3 ? 0.1 : -1;
+}
+
+static void a_schedule_may_be_a_function(void **state)
+{
+    (void)state;
+    const double first = 0.2;
+    wg_trainer_options o = usual(), p = o;
+    o.schedule = (wg_schedule){.rate_at = halving, .context = &first};
+    p.schedule = (wg_schedule){WG_SCHEDULE_STEP, .rate = 0.1, .factor = 0.5, .every = 1};
+    wg_trainer *a = trainer_of(&o), *b = trainer_of(&p);
+    run(a, NULL);
+    run(b, NULL);
+    assert_true(same_store(wg_trainer_store(a), wg_trainer_store(b), true) > 200);
+    wg_trainer_free(a);
+    wg_trainer_free(b);
+    o.schedule.rate_at = broken;
+    a = trainer_of(&o);
+    assert_int_equal(wg_trainer_run(a, NULL), WG_EINVAL);
+    check_that(strstr(wg_trainer_message(a), "got -1 at update 3"), "%s", wg_trainer_message(a));
+    assert_int_equal(wg_trainer_updates(a), 2);
+    wg_trainer_free(a);
+}
+
+static void schedules_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_schedule s;
+        const char *words;
+    } cases[] = {
+        {{.rate_at = halving, .rate = 1}, "have no effect beside rate_at"},
+        {{WG_SCHEDULE_STEP, .rate = 1, .factor = 0.5}, "expected `every`"},
+        {{WG_SCHEDULE_STEP, .rate = 1, .every = 5}, "expected a factor above 0"},
+        {{WG_SCHEDULE_STEP, .rate = 1, .every = -5}, "schedule: every: expected 0 or more"},
+        {{WG_SCHEDULE_RESTARTS, .rate = 1, .every = 5, .factor = 2},
+         "factor is of WG_SCHEDULE_STEP"},
+        {{WG_SCHEDULE_RESTARTS, .rate = 1, .every = 5, .floor = 2}, "a floor of at most the rate"},
+        {{WG_SCHEDULE_CONSTANT, .rate = 1, .every = 5}, "every is of WG_SCHEDULE_STEP and"},
+        {{.kind = WG_SCHEDULE_RESTARTS + 1, .rate = 1}, "one of wg_schedule_kind, got 7"},
+    };
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        wg_trainer_options o = usual();
+        o.schedule = cases[i].s;
+        refused(&o, WG_EINVAL, cases[i].words);
+    }
+}
+
 /* ---- options --------------------------------------------------------------------------------- */
 
 static wg_value *wrong_shape(const wg_update *u, wg_value **state)
@@ -177,6 +236,8 @@ int main(void)
         cmocka_unit_test(each_optimizer_goes_on_after_a_stop),
         cmocka_unit_test(another_optimizer_or_rule_is_refused),
         cmocka_unit_test(what_a_rule_cannot_have_is_refused),
+        cmocka_unit_test(a_schedule_may_be_a_function),
+        cmocka_unit_test(schedules_that_cannot_be_are_refused),
     };
     return cmocka_run_group_tests(tests, make_data, remove_folder);
 }

@@ -15,7 +15,10 @@ typedef enum wg_schedule_kind {
     WG_SCHEDULE_INVERSE_SQRT, /**< then rate sqrt(warmup / t)  (fairseq) */
     WG_SCHEDULE_COSINE,       /**< then down to `floor` at `updates` by half a cosine */
     WG_SCHEDULE_LINEAR,       /**< then down to `floor` at `updates` in a straight line */
-    WG_SCHEDULE_CONSTANT      /**< then `rate` */
+    WG_SCHEDULE_CONSTANT,     /**< then `rate` */
+    WG_SCHEDULE_STEP,         /**< then times `factor` after each `every` updates */
+    WG_SCHEDULE_RESTARTS /**< then half a cosine from `rate` to `floor` in every `every` updates
+                                   (Loshchilov and Hutter 2017) */
 } wg_schedule_kind;
 
 /** A schedule and its parameters. */
@@ -24,9 +27,16 @@ typedef struct wg_schedule {
     double rate;     /**< the peak; for noam a factor, typically 1 */
     int64_t warmup;  /**< updates; 0: none */
     double start;    /**< rate before the first update of the warm-up */
-    double floor;    /**< cosine, linear: the lowest rate */
+    double floor;    /**< cosine, linear, step, restarts: the lowest rate */
     int64_t updates; /**< cosine, linear: when the floor is reached */
     int64_t d_model; /**< noam: d */
+    double factor;   /**< step: above 0 */
+    int64_t every;   /**< step, restarts: updates */
+    /** A schedule of one's own, in place of all of the above: the rate at update t = 1, 2, ...; a
+     * finite number of 0 or more, and the same whenever it is asked for, so that a resumed run goes
+     * on as it would have.  NULL: `kind` */
+    double (*rate_at)(const void *context, int64_t t);
+    const void *context; /**< of rate_at */
 } wg_schedule;
 
 /** An amount of training: 100u updates, 2e epochs, 5000000t of what batches count, such as target
