@@ -1,7 +1,9 @@
 /* Moving averages of parameters: a part of the update phase. */
+#include "graph/clone.h"
 #include "graph/marks.h"
 #include "models/internal.h"
 #include "models/update.h"
+#include "wengert/ops/table.h"
 
 #include <string.h>
 
@@ -22,6 +24,40 @@ static wg_value *average_beside(const wg_graph *g, const wg_value *p, const char
         return NULL;
     snprintf(name, sizeof name, "%s/%s", path, p->name + up);
     return wg_graph_find(g, name);
+}
+
+/* Whether wg_average_update has moved the state `leaf` after parameter p, in whatever scope. */
+static bool follows(const wg_graph *g, const wg_value *leaf, const wg_value *p)
+{
+    char path[1024], updates[1100];
+    for (size_t i = 0; leaf->name && leaf->name[i] && i < sizeof path; i++) {
+        if (leaf->name[i] != '/')
+            continue;
+        snprintf(path, sizeof path, "%.*s", (int)i, leaf->name);
+        snprintf(updates, sizeof updates, "%s/updates", path);
+        if (average_beside(g, p, path) == leaf &&
+            wgi_graph_assignment(g, wg_graph_find(g, updates)))
+            return true;
+    }
+    return false;
+}
+
+void wgi_averages_follow(wg_value *p, wg_value *next)
+{
+    wg_graph *g = wg_graph_of(p);
+    const wgi_marks marks = wgi_graph_marks(g);
+    const wg_origin before = wg_graph_origin(g);
+    for (size_t i = 0; next && i < marks.n_assigns; i++) {
+        wgi_assignment *a = &marks.assigns[i];
+        const wg_node *n = a->value->node;
+        if (n->op != &wg_op_moving_average || n->in[1] != p || !follows(g, a->leaf, p))
+            continue;
+        const wg_moving_average_attrs *attrs = n->attrs;
+        wg_graph_set_origin(g, (wg_origin){n->scope, n->at, n->phase});
+        wg_value *average = wg_moving_average(n->in[0], next, attrs->decay);
+        a->value = average ? average : a->value;
+    }
+    wg_graph_set_origin(g, before);
 }
 
 wg_status(wg_average_update)(const char *at, wg_graph *g, const char *path, double decay)

@@ -372,9 +372,11 @@ static void step(job *j, size_t i, wg_value *lr, wg_value *count)
 static void assign_results(const job *j)
 {
     for (size_t i = 0; i < j->n; i++) {
-        if (j->next[i])
-            (wg_assign)(j->at, j->params[i],
-                        put_rows_back(j->at, j->params[i], j->next[i], rows_of(j, i)));
+        wg_value *p = j->params[i], *next = put_rows_back(j->at, p, j->next[i], rows_of(j, i));
+        if (next) {
+            (wg_assign)(j->at, p, next);
+            wgi_averages_follow(p, next);
+        }
         for (size_t s = i * j->n_states; s < (i + 1) * j->n_states; s++)
             if (j->new_state[s] && j->new_state[s] != j->state[s])
                 (wg_assign)(j->at, j->state[s], j->new_state[s]);

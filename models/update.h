@@ -14,6 +14,12 @@ wg_status wgi_update(const char *at, wg_value *const *params, wg_value *const *g
                      wg_value *lr, const wg_update_rule *rule, const wg_update_options *options,
                      bool is_ours);
 
+/* ---- averages.c ------------------------------------------------------------------------------ */
+
+/* p will be `next` after the run: the averages that wg_average_update has moved after p move after
+ * `next`, as they would have if they had been told later. */
+void wgi_averages_follow(wg_value *p, wg_value *next);
+
 /* ---- update_rules.c -------------------------------------------------------------------------- */
 
 /* Numbers that an optimizer may have. */

@@ -189,6 +189,50 @@ static void a_teacher_follows_the_student_beside_it_alone(void **state)
     wg_graph_free(g);
 }
 
+/* A student with a teacher and an average by hand, after some steps of Adam. */
+static wg_plan *taught(wg_graph *g, bool average_first)
+{
+    wg_value *x = input(g, "x", WG_F64, 3, 5), *w, *dw;
+    const wg_dense_options plain = {.no_bias = true};
+    wg_value *y = wg_dense_with("net", x, 2, &plain);
+    wg_scope_push(g, "teacher");
+    wg_scope_average(g);
+    wg_output(wg_dense_with("net", x, 2, &plain), "target");
+    wg_scope_pop(g);
+    assert_int_equal(wg_graph_parameters(g, &w, 1), 1);
+    wg_value *mine = wg_state(g, "mine", WG_F64, w->shape, wg_zeros());
+    wg_assign(mine, wg_moving_average(mine, w, 0.5));
+    wg_grad(wg_sum(wg_square(y), WG_ALL_AXES, WG_DROP), &w, 1, &dw);
+    if (average_first)
+        assert_int_equal(wg_average_update(g, "teacher", 0.75), WG_OK);
+    wg_adam_update(&w, &dw, 1, wg_fill(g, WG_F64, WG_SCALAR, 0.1), NULL);
+    if (!average_first)
+        assert_int_equal(wg_average_update(g, "teacher", 0.75), WG_OK);
+    wg_plan *p = layers_plan(g, NULL);
+    for (uint64_t step = 0; step < RUNS; step++)
+        layers_run(p, step);
+    return p;
+}
+
+/* It follows the new parameters all the same; what is assigned by hand is left alone. */
+static void a_teacher_may_be_moved_before_there_is_an_optimizer(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"net/weight", "teacher/net/weight", "mine"};
+    wg_graph *g = wg_graph_new(), *h = wg_graph_new();
+    wg_plan *p = taught(g, true), *q = taught(h, false);
+    for (int i = 0; i < WG_COUNT(names); i++)
+        for (int64_t k = 0; k < 10; k++)
+            check_that(small_at(p, wg_graph_find(g, names[i]), k) ==
+                           small_at(q, wg_graph_find(h, names[i]), k),
+                       "%s[%d]", names[i], (int)k);
+    assert_true(small_at(p, wg_graph_find(g, "mine"), 0) != 0);
+    wg_plan_free(p);
+    wg_plan_free(q);
+    wg_graph_free(g);
+    wg_graph_free(h);
+}
+
 /* No derivative goes through a teacher, and what it averages is no parameter. */
 static void a_teacher_has_no_gradient(void **state)
 {
@@ -492,6 +536,7 @@ int main(void)
         cmocka_unit_test(what_is_found_must_be_what_is_asked_for),
         cmocka_unit_test(a_teacher_is_the_average_of_its_student),
         cmocka_unit_test(a_teacher_follows_the_student_beside_it_alone),
+        cmocka_unit_test(a_teacher_may_be_moved_before_there_is_an_optimizer),
         cmocka_unit_test(a_teacher_has_no_gradient),
         cmocka_unit_test(averages_of_nothing_are_refused),
         cmocka_unit_test(swiglu_without_biases_is_three_products),

@@ -119,8 +119,9 @@ WG_API wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_val
 
 /** Moves the averages of a scope that is marked by wg_scope_average and has the given path: at the
  * end of each run, average <- decay average + (1 - decay) parameter, with the parameter's new value
- * if an optimizer before this call assigns one.  The first update starts from the parameter as it
- * was before.  `decay` is in [0, 1), such as 0.999.  Adds to the state PATH/updates. */
+ * if an optimizer assigns one, before this call or after it.  The first update starts from the
+ * parameter as it was before.  `decay` is in [0, 1), such as 0.999.  Adds to the state
+ * PATH/updates. */
 WG_API wg_status(wg_average_update)(const char *at, wg_graph *g, const char *path, double decay);
 #define wg_average_update(...) wg_average_update(WG_HERE, __VA_ARGS__)
 
