@@ -104,7 +104,8 @@ static wg_status open_translator(model *m, const char *folder, const wg_settings
                                            .backends = m->backends.backend,
                                            .n_backends = m->backends.count,
                                            .threads = (int)m->settings.threads,
-                                           .max_tokens = m->settings.max_input,
+                                           .max_tokens =
+                                               m->settings.max_input ? m->settings.max_input : -1,
                                            .int8 = m->settings.int8};
     return wg_translator_open(&m->translator, folder, &options, error);
 }

@@ -3,6 +3,7 @@
 #include "wengert/graph/op.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 bool wgi_threads_valid(int wanted)
@@ -22,8 +23,23 @@ static int within_limit(int threads)
     return threads < limit ? threads : limit;
 }
 
+/* A fork copies the thread that calls it, and none of its team, for which GNU's OpenMP would wait
+ * in the child for ever.  So the team is dissolved before a fork; the next parallel region, there
+ * or here, makes a new one. */
+static void dissolve_team(void)
+{
+    omp_pause_resource_all(omp_pause_soft);
+}
+
+static void prepare_for_forks(void)
+{
+    pthread_atfork(dissolve_team, NULL, NULL);
+}
+
 int wgi_threads(int wanted)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare_for_forks);
     if (wanted > 0)
         return within_limit(wanted);
     if (omp_in_parallel())

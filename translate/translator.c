@@ -42,7 +42,7 @@ static wg_status make_search(wg_translator *t, const char *folder, const wg_tran
 static size_t max_tokens(const wg_settings *s, int64_t wanted)
 {
     const wg_transformer_config *c = &s->net;
-    size_t max = wanted > 0 ? (size_t)wanted : SIZE_MAX;
+    size_t max = wanted > 0 ? (size_t)wanted : wanted == 0 ? WG_LINE_TOKENS : SIZE_MAX;
     size_t marks = s->source_marks == WG_SOURCE_BOTH ? 2 : 1;
     bool learned = c->positions == WG_POSITIONS_LEARNED && c->max_positions > 0;
     size_t positions = learned ? (size_t)c->max_positions : SIZE_MAX;
@@ -163,6 +163,12 @@ static wg_status encode_line(const wg_translator *t, token_lines *out, int side,
 static wg_status encode_lines(wg_translator *t, token_lines *out, int side,
                               const char *const *lines, size_t n, bool blank_is_nothing)
 {
+    static const char *const sides[] = {"source", "target"};
+    *out = (token_lines){.n = 0};
+    for (size_t i = 0; i < n; i++)
+        if (!lines[i])
+            return wgi_error_set(&t->error, WG_EINVAL, "line %zu of the %s is NULL", i + 1,
+                                 sides[side]);
     *out = (token_lines){calloc(n + 1, sizeof *out->ids), calloc(n + 1, sizeof *out->length),
                          calloc(n + 1, sizeof *out->cut), n};
     if (!out->ids || !out->length || !out->cut)

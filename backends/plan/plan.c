@@ -188,7 +188,10 @@ wg_status wg_plan_bind(wg_plan *p, const wg_value *input, void *data)
 
 const char *wg_plan_message(const wg_plan *p)
 {
-    return p ? p->message : "the plan is NULL";
+    return !p ? "the plan is NULL"
+           : atomic_load_explicit(&p->refused, memory_order_relaxed)
+               ? "the plan was running in another thread: one at a time, or a plan for each"
+               : p->message;
 }
 
 wg_store *wg_plan_store(wg_plan *p)

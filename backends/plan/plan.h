@@ -12,6 +12,8 @@
 #include "backends/plan/backends.h"
 #include "wengert/backends/plan.h"
 
+#include <stdatomic.h>
+
 typedef enum wgi_storage_kind {
     WGI_STORAGE_BUFFER,   /* used by other storages before and after, in a run */
     WGI_STORAGE_CONSTANT, /* computed when the plan was made                   */
@@ -96,6 +98,8 @@ struct wg_plan {
     wgi_layout layout;
     wgi_memory memory;
     bool has_run;           /* to its end, once at least */
+    atomic_bool running;    /* in some thread */
+    atomic_bool refused;    /* a run in another thread meanwhile */
     const wg_value *source; /* in a checked run: the leaf whose NaN ended it, or NULL */
     wg_graph *blamed;       /* of the step that a checked run has blamed last (blame.h) */
     char call_message[WG_CALL_MESSAGE];

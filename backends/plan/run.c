@@ -415,9 +415,21 @@ static void run_anywhere(run *r)
     }
 }
 
-wg_status wg_plan_run(wg_plan *p, uint64_t step)
+/* A plan has one memory, so a second thread that runs it meanwhile is turned away.  It must not
+ * write the message, which belongs to the first: wg_plan_message has a text for it. */
+static bool begin_run(wg_plan *p)
 {
-    if (!p || ((p->options.check_nonfinite || p->options.poison) && !inputs_are_filled(p)))
+    if (atomic_exchange_explicit(&p->running, true, memory_order_acquire)) {
+        atomic_store_explicit(&p->refused, true, memory_order_relaxed);
+        return false;
+    }
+    atomic_store_explicit(&p->refused, false, memory_order_relaxed);
+    return true;
+}
+
+static wg_status run_plan(wg_plan *p, uint64_t step)
+{
+    if ((p->options.check_nonfinite || p->options.poison) && !inputs_are_filled(p))
         return WG_EINVAL;
     run r = {.p = p, .step = step, .check = p->options.check_nonfinite};
     run_anywhere(&r);
@@ -431,6 +443,15 @@ wg_status wg_plan_run(wg_plan *p, uint64_t step)
             memcpy(to, from, wg_value_bytes(marks.assigns[i].leaf));
     }
     return WG_OK;
+}
+
+wg_status wg_plan_run(wg_plan *p, uint64_t step)
+{
+    if (!p || !begin_run(p))
+        return WG_EINVAL;
+    wg_status status = run_plan(p, step);
+    atomic_store_explicit(&p->running, false, memory_order_release);
+    return status;
 }
 
 /* ---- the first non-finite value -------------------------------------------------------------- */

@@ -155,6 +155,16 @@ static void a_line_beyond_the_limit_is_cut(void **state)
     wg_translator *t = opened_with(FOLDER, &(wg_translator_options){.max_tokens = 5});
     check_cut(t, 5);
     wg_translator_free(t);
+    /* without a word about it, a line cannot ask for memory by the square of its length */
+    static char endless[4 * WG_LINE_TOKENS + 1];
+    const char *line = memset(endless, '7', sizeof endless - 1);
+    wg_translation *found;
+    t = opened_with(FOLDER, NULL);
+    check_that(wg_translator_run(t, &line, 1, &(wg_search_options){.beam = 1}, &found) == WG_OK,
+               "%s", wg_translator_message(t));
+    assert_int_equal(found[0].cut, 3 * WG_LINE_TOKENS);
+    wg_translations_free(found, 1);
+    wg_translator_free(t);
     wg_settings s = small_training("translator_learned", brief);
     remove_folder(s.model);
     write_numbers(&s);
@@ -167,6 +177,23 @@ static void a_line_beyond_the_limit_is_cut(void **state)
     remove_folder(s.model);
     remove_numbers(&s);
     wg_settings_free(&s);
+}
+
+static void a_line_that_is_null_is_refused(void **state)
+{
+    (void)state;
+    const char *lines[] = {"1 2", NULL};
+    wg_translation *found = NULL;
+    wg_translator *t = opened_with(FOLDER, NULL);
+    assert_int_equal(wg_translator_run(t, lines, 2, NULL, &found), WG_EINVAL);
+    assert_string_equal(wg_translator_message(t), "line 2 of the source is NULL");
+    assert_int_equal(wg_translator_score(t, lines, lines, 2, NULL, &found), WG_EINVAL);
+    assert_int_equal(wg_translator_score(t, lines, lines + 1, 1, NULL, &found), WG_EINVAL);
+    assert_string_equal(wg_translator_message(t), "line 1 of the target is NULL");
+    assert_null(found);
+    assert_int_equal(wg_translator_run(t, lines, 1, NULL, &found), WG_OK);
+    wg_translations_free(found, 1);
+    wg_translator_free(t);
 }
 
 static bool no_memory;
@@ -281,6 +308,7 @@ int main(void)
         cmocka_unit_test(lines_become_lines),
         cmocka_unit_test(pairs_are_scored),
         cmocka_unit_test(a_line_beyond_the_limit_is_cut),
+        cmocka_unit_test(a_line_that_is_null_is_refused),
         cmocka_unit_test(a_line_that_is_too_long_is_reported),
         cmocka_unit_test(weights_can_be_chosen),
         cmocka_unit_test(bad_folders_and_weights_are_refused),

@@ -13,6 +13,9 @@ extern "C" {
 /** A model with its vocabularies.  Only one thread may use it at a time. */
 typedef struct wg_translator wg_translator;
 
+/** Tokens of a line, unless wg_translator_options says otherwise. */
+#define WG_LINE_TOKENS 1000
+
 /** How a folder is opened.  Zero means the default in every field. */
 typedef struct wg_translator_options {
     /** A file in the folder, or any path.  NULL: the best parameters by the first validation
@@ -22,8 +25,9 @@ typedef struct wg_translator_options {
     const wg_backend *const *backends; /**< [n_backends] preferred ones first; NULL: all built in */
     size_t n_backends;                 /**< length of backends */
     int threads;                       /**< up to WG_MAX_THREADS; 0: what the process may use */
-    /** Lines of more tokens, end of sentence not counted, are cut there; 0: no limit.  Learned
-     * positions are always a limit. */
+    /** Lines of more tokens, end of sentence not counted, are cut there (wg_translation.cut), since
+     * memory and time grow with the square of the longest.  0: WG_LINE_TOKENS; below 0: no limit.
+     * Learned positions are always a limit. */
     int64_t max_tokens;
     bool int8; /**< products with weights in 8-bit integers, see wengert/models/quantize.h */
 } wg_translator_options;
