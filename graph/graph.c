@@ -222,6 +222,25 @@ static const wg_scope *scope_child(wg_graph *g, const wg_scope *parent, const ch
     return wgi_scope_intern(g, path);
 }
 
+/* What printf made of a format is no name; names have no line of their own. */
+static void *refuse_name(wg_graph *g, const char *at, const char *who, const char *format,
+                         int length)
+{
+    if (length < 0)
+        return wg_graph_fail(g, WG_EINVAL, at, who,
+                             "'%s' is a format that printf does not know: a percent sign in a name "
+                             "is written %%%%",
+                             format);
+    return wg_graph_fail(g, WG_EINVAL, at, who, "the name has %d bytes, must have 1 to %d", length,
+                         WGI_NAME_BYTES);
+}
+
+/* Where the last node was built, near a call that has no line; NULL if it has one. */
+static const char *last_line(const wg_graph *g)
+{
+    return g->n_nodes && !g->origin.at ? g->nodes[g->n_nodes - 1]->at : NULL;
+}
+
 void wg_scope_push(wg_graph *g, const char *format, ...)
 {
     if (!g)
@@ -236,15 +255,15 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
     int length = vsnprintf(name, sizeof name, format, args);
     va_end(args);
     if (length <= 0 || (size_t)length >= sizeof name) {
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push",
-                      "the name has %d bytes, must have 1 to %zu", length, sizeof name - 1);
+        refuse_name(g, NULL, "wg_scope_push", format, length);
         return;
     }
     if (strchr(name, '/')) {
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push",
                       "a name with a slash, '%s': open the scopes one after the other, with "
-                      "wg_scope_push",
-                      name);
+                      "wg_scope_push%s%s",
+                      name, last_line(g) ? "; the last node was built at " : "",
+                      last_line(g) ? wgi_line_of(last_line(g)) : "");
         return;
     }
     const wg_scope *s = scope_child(g, g->origin.scope, name);
@@ -383,8 +402,7 @@ wg_value *wg_name(wg_value *v, const char *format, ...)
     int length = vsnprintf(name, sizeof name, format, args);
     va_end(args);
     if (length <= 0 || (size_t)length >= sizeof name)
-        return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_name",
-                             "the name has %d bytes, must have 1 to %zu", length, sizeof name - 1);
+        return refuse_name(g, v->node->at, "wg_name", format, length);
     if (v->name && v->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE | WG_OP_INPUT))
         return v;
     const char *path = v->node->scope->path;

@@ -283,6 +283,20 @@ static wg_status resume(wg_trainer *t)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
+/* A run to try something out may be as short; one that was meant is not. */
+static void note_warmup(wg_trainer *t)
+{
+    const wg_schedule *s = &t->options.schedule;
+    const wg_amount after = t->options.after;
+    const double updates =
+        (double)after.n * (after.unit == 'e' ? (double)wgi_trainer_groups(t) : 1);
+    if (!t->task.open && after.n && after.unit != 't' && (double)s->warmup > updates)
+        wgi_report_note(t,
+                        "the run ends after %.0f updates, before the warm-up of %" PRId64
+                        " has brought the learning rate to its peak",
+                        updates, s->warmup);
+}
+
 static void note_sizes(wg_trainer *t)
 {
     int64_t parameters = 0;
@@ -297,6 +311,7 @@ static void note_sizes(wg_trainer *t)
                         "%" PRId64 " batches in an epoch, %" PRId64 " for validation; %" PRId64
                         " parameters",
                         t->train.s.batches, t->valid.s.batches, parameters);
+    note_warmup(t);
     if (t->lock.unsupported)
         wgi_report_note(t,
                         "%s: its file system has no locks: make sure that no other process trains "

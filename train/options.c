@@ -113,6 +113,8 @@ static const char *wrong_schedule(const wg_trainer_options *o)
         {!steps && s->factor != 0, "schedule: factor is of WG_SCHEDULE_STEP"},
         {!steps && !repeats && s->every != 0,
          "schedule: every is of WG_SCHEDULE_STEP and WG_SCHEDULE_RESTARTS"},
+        {has_end && s->updates && s->warmup >= s->updates,
+         "schedule: expected more updates than those of the warm-up, after which the rate falls"},
         {has_end && s->updates == 0 && o->after.n == 0,
          "schedule: expected its updates, since `after` does not end the run"},
     };
@@ -170,10 +172,10 @@ static wg_status check_groups(wg_trainer *t)
             return wgi_error_set(&t->error, WG_EINVAL,
                                  "group %zu: expected groups that rest among the first %d", i,
                                  WGI_MOST_RESTING);
-        if (g->frozen && (g->loss || g->every > 1))
+        if (g->frozen && (g->loss || g->every > 1 || g->rate != 0 || g->weight_decay != 0))
             return wgi_error_set(&t->error, WG_EINVAL,
-                                 "group %zu: frozen parameters have no loss of their own and no "
-                                 "turn",
+                                 "group %zu: frozen parameters have no loss, rate, decay or turn "
+                                 "of their own",
                                  i);
         if (g->every > 1 && t->options.shard_optimizer)
             return wgi_error_set(

@@ -191,15 +191,21 @@ static wg_status make_within(const wgi_plans *p, const wgi_plan_key *key, bool l
                                              .memory_elsewhere = others});
 }
 
+void wgi_plans_keep(wgi_plans *p, wg_graph *g)
+{
+    wg_graph_free(p->last);
+    p->last = g;
+}
+
 static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void *io,
                       wg_error *error)
 {
-    const wgi_plans *p = plans;
+    wgi_plans *p = plans;
     size_t tensors = wg_store_count(p->store);
     wgi_step_graph s;
     wg_status status = make_within(p, key, p->reserve > 0, &s, plan);
     if (status == WG_ENOMEM && p->reserve > 0) {
-        wg_graph_free(s.graph);
+        wgi_plans_keep(p, s.graph);
         status = make_within(p, key, false, &s, plan);
     }
     if (status == WG_OK) {
@@ -209,7 +215,7 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
         fail(p, p->shapes + (size_t)key->n[0] * p->n_fields, status,
              s.graph ? wg_graph_message(s.graph) : "out of memory", error);
     }
-    wg_graph_free(s.graph);
+    wgi_plans_keep(p, s.graph);
     return status;
 }
 
@@ -253,6 +259,7 @@ void wgi_plans_free(wgi_plans *p)
 {
     wgi_plan_cache_clear(&p->cache);
     wg_workspace_free(p->workspace);
+    wg_graph_free(p->last);
     free(p->shapes);
     free(p->backends);
     *p = (wgi_plans){.options = NULL};

@@ -40,7 +40,12 @@ typedef struct wgi_plans {
     wg_shape
         *shapes; /* [n_sets][n_fields] that there are plans for, then one set more as scratch */
     size_t n_sets, capacity;
+    wg_graph *last; /* that the model was last called for (wgi_plans_keep) */
 } wgi_plans;
+
+/* Frees g as soon as the model has been called for another graph: a value that it has kept from one
+ * call to the next is then an operand of another graph, which is an error, and not freed memory. */
+void wgi_plans_keep(wgi_plans *p, wg_graph *g);
 
 /* What a batch is and what it is run for. */
 typedef struct wgi_step_batch {

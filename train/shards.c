@@ -104,7 +104,7 @@ wg_status wgi_shards_open(wg_trainer *t)
     status = wg_graph_status(s.graph); /* it was planned before */
     status = status == WG_OK ? take_parameters(t, s.trained, s.n_trained)
                              : wgi_error_set(&t->error, status, "out of memory");
-    wg_graph_free(s.graph);
+    wgi_plans_keep(&t->plans, s.graph);
     if (status == WG_OK)
         note_moments(t);
     return status;

@@ -118,7 +118,7 @@ static wg_status add_model(facts *f, wg_trainer *t)
         if (v->name && v->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE))
             hash = wgi_xxh64(v->name, strlen(v->name), hash);
     }
-    wg_graph_free(s.graph);
+    wgi_plans_keep(&t->plans, s.graph);
     add_hash(f, "model", hash);
     return status == WG_OK ? WG_OK : wgi_error_set(&t->error, status, "out of memory");
 }

@@ -95,7 +95,7 @@ static wg_status try_batch(wg_trainer *t, const wg_source *source, int64_t i, in
                       i + 1, s.graph ? wg_graph_message(s.graph) : "out of memory");
     else if (evaluates && t->options.metrics)
         status = check_metrics(t, &s);
-    wg_graph_free(s.graph);
+    wgi_plans_keep(&t->plans, s.graph);
     return status;
 }
 

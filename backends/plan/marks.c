@@ -19,13 +19,17 @@ static bool check_assignments(wgi_planner *p)
     return true;
 }
 
-static bool computes(const wg_graph *g)
+/* A graph of parameters and states alone may be planned: that gives their tensors values. */
+static bool only_gives_values(const wg_graph *g)
 {
-    size_t i = wg_graph_node_count(g);
-    while (i-- > 0)
-        if (wg_graph_node(g, i)->n_in > 0)
-            return true;
-    return false;
+    size_t i = wg_graph_node_count(g), stored = 0;
+    while (i-- > 0) {
+        const wg_node *n = wg_graph_node(g, i);
+        if (n->n_in > 0)
+            return false;
+        stored += wgi_is_stored(n);
+    }
+    return stored > 0;
 }
 
 bool wgi_pass_marks(wgi_planner *p)
@@ -54,8 +58,7 @@ bool wgi_pass_marks(wgi_planner *p)
     }
     for (; !o->outputs && m->n_assigns < own.n_assigns; m->n_assigns++)
         m->assigns[m->n_assigns] = own.assigns[m->n_assigns];
-    /* A graph of leaves alone may be planned: that gives their tensors initial values. */
-    if (!m->n_outputs && !m->n_assigns && computes(p->source))
+    if (!m->n_outputs && !m->n_assigns && !only_gives_values(p->source))
         return wgi_planner_fail(
             p, WG_EINVAL,
             "nothing to compute: the graph has no wg_output and no wg_assign (those of "

@@ -266,13 +266,14 @@ static void wrong_arguments_are_refused(void **state)
     assert_null(p);
     assert_int_equal(wg_plan_create(NULL, NULL, NULL), WG_EINVAL);
     wg_graph *g = wg_graph_new(), *other = wg_graph_new();
+    wg_output(wg_input(g, "y", WG_F32, WG_SHAPE(2)), "y");
     assert_int_equal(wg_plan_create(NULL, g, NULL), WG_EINVAL);
     assert_string_equal(wg_graph_message(g), "wg_plan_create: `out` is NULL");
     wg_value *x = wg_input(other, "x", WG_F32, WG_SHAPE(2));
     assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.outputs = &x, .n_outputs = 1}),
                      WG_EINVAL);
     assert_string_equal(wg_graph_message(g), "wg_plan_create: output 0 is of another graph");
-    wg_plan_free(plan_of(g, NULL)); /* that was an error of the options */
+    wg_plan_free(plan_of(g, NULL)); /* those were errors of the options */
     wg_plan_free(NULL);
     assert_int_equal(wg_plan_run(NULL, 0), WG_EINVAL);
     assert_int_equal(wg_plan_check(NULL), WG_EINVAL);
@@ -281,9 +282,16 @@ static void wrong_arguments_are_refused(void **state)
     assert_null(wg_plan_first_nonfinite(NULL, 0));
     assert_int_equal(wg_plan_step_count(NULL), 0);
     assert_int_equal(wg_plan_statistics(NULL).nodes, 0);
-    wg_plan *empty = plan_of(other, NULL); /* nothing to compute */
+    other = (wg_graph_free(other), wg_graph_new());
+    wg_input(other, "x", WG_F32, WG_SHAPE(2));
+    assert_int_equal(wg_plan_create(&p, other, NULL), WG_EINVAL);
+    assert_non_null(strstr(wg_graph_message(other), "nothing to compute"));
+    other = (wg_graph_free(other), wg_graph_new());
+    wg_parameter(other, "w", WG_F32, WG_SHAPE(2), wg_ones());
+    wg_plan *empty = plan_of(other, NULL); /* which gives it its value */
     run(empty, 0);
     assert_null(wg_plan_data(empty, NULL));
+    assert_true(((const float *)wg_store_find(wg_plan_store(empty), "w")->data)[1] == 1);
     wg_plan_free(empty);
     wg_graph_free(g);
     wg_graph_free(other);

@@ -233,6 +233,26 @@ static void no_trainer_is_no_crash(void **state)
     wg_print_event(NULL, &(wg_event){.text = "a line"});
 }
 
+/* A value is of one graph, and the model is called for several. */
+static wg_value *keeping(void *context, const wg_model_step *step)
+{
+    wg_value **kept = context, *x = wg_step_input(step, "x");
+    if (!*kept)
+        *kept = wg_fill(step->graph, WG_F32, WG_SHAPE(IN), 2);
+    wg_value *logits = wg_dense("logits", wg_mul(x, *kept), CLASSES, WG_ACTIVATION_NONE);
+    return wg_cross_entropy(logits, wg_step_input(step, "label"), NULL, NULL);
+}
+
+static void a_value_kept_from_call_to_call_is_an_error(void **state)
+{
+    (void)state;
+    wg_value *kept = NULL;
+    wg_trainer_options o = usual();
+    o.model = keeping;
+    o.context = &kept;
+    refused(&o, WG_EINVAL, "another graph");
+}
+
 /* One step of SGD: the gradient times the rate of each group. */
 static void groups_have_rates_and_decays_of_their_own(void **state)
 {
@@ -432,6 +452,7 @@ int main(void)
         cmocka_unit_test(batches_of_an_update_add_up_to_one_large_batch),
         cmocka_unit_test(metrics_are_means_whether_losses_are_or_not),
         cmocka_unit_test(no_trainer_is_no_crash),
+        cmocka_unit_test(a_value_kept_from_call_to_call_is_an_error),
         cmocka_unit_test(groups_have_rates_and_decays_of_their_own),
         cmocka_unit_test(a_graph_with_a_loss_is_trained_as_its_function),
         cmocka_unit_test(the_graph_of_a_trainer_is_the_one_it_runs),

@@ -385,8 +385,11 @@ static void what_cannot_be_is_refused(void **state)
                  "group 0: expected a metric of the model as its loss, got 'gen', of: generator");
     refused_with((wg_parameter_group){.names = "generator/*", .every = -1}, WG_EINVAL,
                  "group 0: every: expected 0 or more, got -1");
+    refused_with((wg_parameter_group){.names = "critic/*", .frozen = true, .rate = 2}, WG_EINVAL,
+                 "group 0: frozen parameters have no loss, rate, decay or turn of their own");
     refused_with((wg_parameter_group){.names = "critic/*", .frozen = true, .loss = "generator"},
-                 WG_EINVAL, "group 0: frozen parameters have no loss of their own and no turn");
+                 WG_EINVAL,
+                 "group 0: frozen parameters have no loss, rate, decay or turn of their own");
     refused_with((wg_parameter_group){.names = "*", .every = 2}, WG_EINVAL,
                  "all parameters rest in some updates");
     wg_parameter_group all[70] = {[66].every = 2};

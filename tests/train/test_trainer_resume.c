@@ -139,10 +139,10 @@ static void other_settings_data_or_models_are_refused(void **state)
     other.count--;
     refused(&p, WG_EINVAL, "validation data: expected hash ");
     p = o;
-    p.groups = &(wg_parameter_group){.names = "*bias", .rate = 2, .frozen = true};
+    p.groups = &(wg_parameter_group){.names = "*bias", .frozen = true};
     p.n_groups = 1;
     refused(&p, WG_EINVAL, "parameter groups: expected \"*bias\" rate 2 decay 0; ");
-    refused(&p, WG_EINVAL, "got \"*bias\" rate 2 decay 0 frozen");
+    refused(&p, WG_EINVAL, "got \"*bias\" rate 1 decay 0 frozen");
     p = o;
     p.schedule.updates = 99;
     refused(&p, WG_EINVAL, "updates of the schedule: expected those of the run, as at");

@@ -190,6 +190,30 @@ static void schedules_that_cannot_be_are_refused(void **state)
     }
 }
 
+static void listen_for_notes(void *context, const wg_event *e)
+{
+    if (e->kind == WG_EVENT_NOTE && strstr(e->text, "warm-up"))
+        snprintf(context, 200, "%s", e->text);
+}
+
+static void a_run_shorter_than_its_warmup_is_told(void **state)
+{
+    (void)state;
+    char text[200] = "";
+    wg_trainer_options o = usual();
+    o.schedule = (wg_schedule){WG_SCHEDULE_COSINE, .rate = 0.01, .warmup = 20};
+    o.listener = (wg_listener){listen_for_notes, text};
+    wg_trainer_free(trainer_of(&o));
+    assert_string_equal(text, "the run ends after 12 updates, before the warm-up of 20 has brought "
+                              "the learning rate to its peak");
+    text[0] = '\0';
+    o.after = (wg_amount){3, 'e'}; /* of 7 updates */
+    wg_trainer_free(trainer_of(&o));
+    assert_string_equal(text, "");
+    o.schedule.updates = 20;
+    refused(&o, WG_EINVAL, "schedule: expected more updates than those of the warm-up");
+}
+
 /* ---- options --------------------------------------------------------------------------------- */
 
 static wg_value *wrong_shape(const wg_update *u, wg_value **state)
@@ -238,6 +262,7 @@ int main(void)
         cmocka_unit_test(what_a_rule_cannot_have_is_refused),
         cmocka_unit_test(a_schedule_may_be_a_function),
         cmocka_unit_test(schedules_that_cannot_be_are_refused),
+        cmocka_unit_test(a_run_shorter_than_its_warmup_is_told),
     };
     return cmocka_run_group_tests(tests, make_data, remove_folder);
 }
