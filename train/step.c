@@ -1,5 +1,6 @@
 #include "train/step.h"
 #include "graph/clone.h"
+#include "graph/marks.h"
 #include "train/optimizer.h"
 #include "train/owner.h"
 #include "train/rows.h"
@@ -371,6 +372,19 @@ static void need_one_dtype(const wg_gradients *d)
     }
 }
 
+/* By an optimizer in the model. */
+static void need_no_assignment(const wg_gradients *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        const wgi_assignment *own = wgi_graph_assignment(wg_graph_of(d->params[i]), d->params[i]);
+        if (own)
+            wg_graph_fail(wg_graph_of(d->params[i]), WG_EINVAL, own->at, who,
+                          "the model assigns to %s, which the trainer updates: its optimizer is an "
+                          "option, or the parameter in a group that is frozen",
+                          d->params[i]->name);
+    }
+}
+
 /* Clips the gradients and updates the parameters, unless the loss or the norm is not finite, or a
  * new parameter or moment could be none. */
 static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_gradients *d,
@@ -379,6 +393,7 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
     const wg_optimizer *opt = &o->optimizer;
     bool clips = opt->clip_norm > 0;
     need_one_dtype(d);
+    need_no_assignment(d);
     s->rate = scalar_input(s, o, "learning rate");
     s->norm = clips ? wg_clip_by_global_norm(d->grads, d->n, opt->clip_norm, d->grads)
                     : wg_global_norm(d->grads, d->n);

@@ -496,9 +496,27 @@ static void wrong_numbers_name_node_and_line(void **state)
     wg_graph_free(g);
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* as ISO C has it, only the shape itself is static */
+static const struct {
+    wg_shape shape;
+    wg_axes axes;
+} constants[] = {{WG_SHAPE(2, 3), WG_AXES(0, -1)}, {WG_SCALAR, WG_ALL_AXES}};
+#pragma GCC diagnostic pop
+
+static void shapes_may_be_constants(void **state)
+{
+    (void)state;
+    const wg_shape shape = WG_SHAPE(2, 3);
+    assert_true(wg_shape_equal(&constants[0].shape, &shape));
+    assert_true(constants[0].axes.count == 2 && constants[0].axes.axis[1] == -1);
+    assert_true(constants[1].shape.rank == 0 && constants[1].axes.count == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes_may_be_constants),
         cmocka_unit_test(users_ops_may_have_two_results),
         cmocka_unit_test(ops_without_a_rule_are_all_listed),
         cmocka_unit_test(mistakes_point_into_the_users_file),

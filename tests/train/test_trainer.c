@@ -243,6 +243,23 @@ static wg_value *keeping(void *context, const wg_model_step *step)
     return wg_cross_entropy(logits, wg_step_input(step, "label"), NULL, NULL);
 }
 
+static wg_value *updating(void *context, const wg_model_step *step)
+{
+    wg_value *loss = classifier(context, step), *rate = wg_fill(step->graph, WG_F32, WG_SCALAR, 1);
+    wg_gradients d = wg_grad_all(loss);
+    wg_sgd_update(d.params, d.grads, d.n, rate, NULL);
+    return loss;
+}
+
+static void an_optimizer_in_the_model_is_an_error(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.model = updating;
+    refused(&o, WG_EINVAL, "the model assigns to hidden/weight, which the trainer updates");
+    refused(&o, WG_EINVAL, "(test_trainer.c:");
+}
+
 static void a_value_kept_from_call_to_call_is_an_error(void **state)
 {
     (void)state;
@@ -453,6 +470,7 @@ int main(void)
         cmocka_unit_test(metrics_are_means_whether_losses_are_or_not),
         cmocka_unit_test(no_trainer_is_no_crash),
         cmocka_unit_test(a_value_kept_from_call_to_call_is_an_error),
+        cmocka_unit_test(an_optimizer_in_the_model_is_an_error),
         cmocka_unit_test(groups_have_rates_and_decays_of_their_own),
         cmocka_unit_test(a_graph_with_a_loss_is_trained_as_its_function),
         cmocka_unit_test(the_graph_of_a_trainer_is_the_one_it_runs),

@@ -101,16 +101,14 @@ static inline wg_axes wg_axes_from(std::initializer_list<int> axes)
 /** No list of axes: all of them. */
 #define WG_ALL_AXES wg_axes_make(0, nullptr)
 #else
-/** WG_SHAPE(2, 3) is [2,3]. */
+/** WG_SHAPE(2, 3) is [2,3].  Of constants it may initialise what is static, too. */
 #define WG_SHAPE(...)                                                                              \
-    wg_shape_make((int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                       \
-                  (const int64_t[]){__VA_ARGS__})
+    ((wg_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 /** WG_AXES(0, -1): the first and the last axis. */
-#define WG_AXES(...)                                                                               \
-    wg_axes_make((int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]){__VA_ARGS__})
+#define WG_AXES(...) ((wg_axes){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
 /** The shape of a scalar: rank 0. */
-#define WG_SCALAR wg_shape_make(0, NULL)
+#define WG_SCALAR ((wg_shape){0, {0}})
 /** No list of axes: all of them. */
-#define WG_ALL_AXES wg_axes_make(0, NULL)
+#define WG_ALL_AXES ((wg_axes){0, {0}})
 #endif
 #endif
