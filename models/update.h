@@ -4,9 +4,13 @@
 
 #include "wengert/models/optimizer.h"
 
+/* ---- update_phase.c -------------------------------------------------------------------------- */
+
 /* From here on nodes are of the update phase and in the scope `name`, which may have slashes;
  * returns what to go back to. */
 wg_origin wgi_update_enter(wg_graph *g, const char *name);
+
+/* ---- update.c -------------------------------------------------------------------------------- */
 
 /* wg_update_by_rule.  What a rule of this library builds is at the caller's line; other rules have
  * lines of their own. */
