@@ -21,6 +21,7 @@
 #include "backends/simd/kernels/norm.h"
 #include "backends/simd/kernels/product.h"
 #include "backends/simd/kernels/resample.h"
+#include "backends/simd/kernels/scatter.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -372,6 +373,7 @@ typedef struct simd_spans {
     X(direct_grad_w, simd_conv)                                                                    \
     X(dropout, simd_dropout)                                                                       \
     X(elementwise, simd_elementwise)                                                               \
+    X(gather, simd_gather)                                                                         \
     X(log_softmax, simd_softmax)                                                                   \
     X(max_pool, simd_pool)                                                                         \
     X(mean_pool, simd_mean_pool)                                                                   \
@@ -384,6 +386,7 @@ typedef struct simd_spans {
     X(reduce, simd_reduce)                                                                         \
     X(reduce_axes, simd_reduce_axes)                                                               \
     X(row_losses, simd_row_losses)                                                                 \
+    X(scatter, simd_scatter)                                                                       \
     X(sgd, simd_sgd)                                                                               \
     X(softmax, simd_softmax)                                                                       \
     X(steps, simd_steps)                                                                           \
