@@ -38,6 +38,9 @@ static const char *refuses_pow(const wg_node *n)
     X(atan, SIMD_ATAN, refuses)                                                                    \
     X(asin, SIMD_ASIN, refuses)                                                                    \
     X(acos, SIMD_ACOS, refuses)                                                                    \
+    X(asinh, SIMD_ASINH, refuses)                                                                  \
+    X(acosh, SIMD_ACOSH, refuses)                                                                  \
+    X(atanh, SIMD_ATANH, refuses)                                                                  \
     X(sin, SIMD_SIN, refuses)                                                                      \
     X(cos, SIMD_COS, refuses)                                                                      \
     X(erf, SIMD_ERF, refuses)                                                                      \

@@ -24,6 +24,9 @@ static wide function(simd_function f, wide x)
     case SIMD_ATAN: return atan(x);
     case SIMD_ASIN: return asin(x);
     case SIMD_ACOS: return acos(x);
+    case SIMD_ASINH: return asinh(x);
+    case SIMD_ACOSH: return acosh(x);
+    case SIMD_ATANH: return atanh(x);
     case SIMD_ERF: return erf(x);
     case SIMD_ELU: return x <= 0 ? (wide)PARAMETER * expm1(x) : x;
     case SIMD_SINH: return sinh(x);
@@ -61,10 +64,14 @@ static real operand(int f, int i, real x)
     const bool f64 = sizeof(real) == sizeof(double);
     const bool grows = f == SIMD_EXP || f == SIMD_EXPM1 || f == SIMD_SINH || f == SIMD_COSH;
     const real most = (real)(f64 ? grows ? 709.7 : 640 : grows ? 88.7 : 80); /* e^most is finite */
-    if (f == SIMD_ASIN || f == SIMD_ACOS) /* near -1, 0 and 1, and elsewhere */
+    if (f == SIMD_ASIN || f == SIMD_ACOS || f == SIMD_ATANH) /* near -1, 0 and 1, and elsewhere */
         return i % 3 == 0   ? x
                : i % 3 == 1 ? x * (real)1e-4
-                            : copysign(1 - x * x / (real)(1 << i % 20), x);
+                            : copysign(fmin(1 - x * x / (real)(1 << i % 20), 1 - (real)EPSILON), x);
+    if (f == SIMD_ACOSH) /* from hardly more than 1 to 1e30 */
+        return i % 3 == 2 ? 1 + x * x / (real)(1 << i % 20) : 1 + exp(x * (real)(35 * (i % 3)));
+    if (f == SIMD_ASINH && i % 5 == 0)
+        return x * exp(40 * x * x);
     real size = i % 3 == 0 ? most : i % 3 == 1 ? 6 : i % 11 ? 1 : (real)1e-30;
     if (f != SIMD_LOG && f != SIMD_LOG1P)
         return x * size;
@@ -146,6 +153,19 @@ static void functions_at_their_ends(void **state)
         {SIMD_ACOS, 0, (real)1.5707963267948966},
         {SIMD_ACOS, (real)-1.0001, NAN},
         {SIMD_ACOS, INFINITY, NAN},
+        {SIMD_ASINH, INFINITY, INFINITY},
+        {SIMD_ASINH, -INFINITY, -INFINITY},
+        {SIMD_ASINH, (real)-1e-30, (real)-1e-30},
+        {SIMD_ACOSH, INFINITY, INFINITY},
+        {SIMD_ACOSH, 1, 0},
+        {SIMD_ACOSH, (real)0.9999, NAN},
+        {SIMD_ACOSH, -5, NAN},
+        {SIMD_ACOSH, -INFINITY, NAN},
+        {SIMD_ATANH, 1, INFINITY},
+        {SIMD_ATANH, -1, -INFINITY},
+        {SIMD_ATANH, (real)-1e-30, (real)-1e-30},
+        {SIMD_ATANH, (real)1.0001, NAN},
+        {SIMD_ATANH, -INFINITY, NAN},
         {SIMD_ERF, INFINITY, 1},
         {SIMD_ERF, -INFINITY, -1},
         {SIMD_ELU, INFINITY, INFINITY},
@@ -193,7 +213,7 @@ static void functions_at_their_ends(void **state)
         real one[20], y[20], x[20];
         for (int f = SIMD_EXP; f <= SIMD_GELU_TANH_GRAD; f++) {
             for (int i = 0; i < 20; i++)
-                one[i] = 1, x[i] = i == 13 ? NAN : 0.5f;
+                one[i] = 1, x[i] = i == 13 ? NAN : f == SIMD_ACOSH ? 2 : 0.5f;
             floats_of(s.table[t])
                 ->elementwise(&(simd_elementwise){x, f >= SIMD_SILU_GRAD ? one : NULL, y, 20, f, 1,
                                                   NULL, PARAMETER, 0});

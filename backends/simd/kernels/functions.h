@@ -45,6 +45,36 @@ static inline real simd_cosh(real x)
     return x != x ? x : y;
 }
 
+/* ln(w + sqrt(w^2 + 1)) for w = |x|, as ln(1 + t) with t = w + w^2 / (1 + sqrt(w^2 + 1)), which
+ * loses nothing near 0; from 2^28 on, where w^2 + 1 is w^2 (and may overflow), as ln(2 w).  0 keeps
+ * its sign. */
+static inline real simd_asinh(real x)
+{
+    real w = fabs(x), near = w < 0x1p28F ? w : 1, z = near * near;
+    real t = near + z / (1 + sqrt(z + 1)), sum = 1 + t, rest = t - (sum - 1);
+    bool far = !(w < 0x1p28F);
+    real y = simd_log(far ? w : sum) + (far ? (real)0.69314718055994531 : rest / sum);
+    return x != x ? x : copysign(y, x);
+}
+
+/* ln(x + sqrt(x^2 - 1)), as ln(1 + t) with t = u + sqrt(u (u + 2)) for u = x - 1; from 2^28 on as
+ * ln(2 x).  NaN below 1: the root of u */
+static inline real simd_acosh(real x)
+{
+    bool far = !(x < 0x1p28F);
+    real u = far ? 1 : x - 1, t = u + sqrt(u * (u > 0 ? u + 2 : 1));
+    real sum = 1 + t, rest = t - (sum - 1);
+    return simd_log(far ? x : sum) + (far ? (real)0.69314718055994531 : rest / sum);
+}
+
+/* ln((1 + w) / (1 - w)) / 2 for w = |x|, as ln(1 + 2 w / (1 - w)) / 2.  NaN beyond 1; 0 keeps its
+ * sign. */
+static inline real simd_atanh(real x)
+{
+    real w = fabs(x), y = (real)0.5 * simd_log1p(2 * w / (1 - w));
+    return x != x ? x : copysign(y, x);
+}
+
 /* For w = |x| above 1/2 arcsin w = pi / 2 - 2 arcsin sqrt((1 - w) / 2), whose argument is small. */
 static inline real simd_asin(real x)
 {

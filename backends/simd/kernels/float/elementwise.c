@@ -95,6 +95,9 @@ LOOP(loop_expm1, simd_expm1(a[i]))
 LOOP(loop_atan, simd_atan(a[i]))
 LOOP(loop_asin, simd_asin(a[i]))
 LOOP(loop_acos, simd_acos(a[i]))
+LOOP(loop_asinh, simd_asinh(a[i]))
+LOOP(loop_acosh, simd_acosh(a[i]))
+LOOP(loop_atanh, simd_atanh(a[i]))
 LOOP(loop_erf, simd_erf(a[i]))
 LOOP(loop_sinh, simd_sinh(a[i]))
 LOOP(loop_cosh, simd_cosh(a[i]))
@@ -378,6 +381,9 @@ static simd_loop *const loops[][WAYS] = {
     [SIMD_ATAN] = {loop_atan},
     [SIMD_ASIN] = {loop_asin},
     [SIMD_ACOS] = {loop_acos},
+    [SIMD_ASINH] = {loop_asinh},
+    [SIMD_ACOSH] = {loop_acosh},
+    [SIMD_ATANH] = {loop_atanh},
     [SIMD_ERF] = {loop_erf},
     [SIMD_ELU] = {loop_elu},
     [SIMD_SINH] = {loop_sinh},
