@@ -8,7 +8,7 @@
 
 enum { N = 6, CLASSES = 20 };
 
-/* Convolution, dropout, functions, a norm of the gradient, Adam */
+/* Convolution, dropout, functions, norms of rows, a norm of the gradient, Adam */
 static wg_value *classifier(wg_graph *g, wg_gradients *d)
 {
     wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(N, 3, 12, 12));
@@ -17,6 +17,10 @@ static wg_value *classifier(wg_graph *g, wg_gradients *d)
     y = wg_dropout(wg_exp(wg_scale(y, 0.1)), 0.25);
     y = wg_dense("hidden", wg_reshape(y, WG_SHAPE(N, -1)), 40, WG_ACTIVATION_GELU);
     y = wg_mul(y, wg_softmax(y, -1));
+    wg_value *gain = wg_parameter(g, "gain", WG_F64, WG_SHAPE(40), wg_uniform_init(1));
+    wg_value *bias = wg_parameter(g, "bias", WG_F64, WG_SHAPE(40), wg_uniform_init(1));
+    y = wg_layernorm(wg_asinh(y), gain, bias, WG_LAST_AXIS, 1e-5);
+    y = wg_rmsnorm(y, NULL, WG_LAST_AXIS, 1e-5);
     y = wg_dense("classes", y, CLASSES, WG_ACTIVATION_NONE);
     wg_value *loss = wg_output(wg_cross_entropy(y, labels, NULL, NULL), "loss");
     *d = wg_grad_all(loss);

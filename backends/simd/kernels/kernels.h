@@ -332,6 +332,8 @@ typedef struct simd_spans {
     X(pack_classes, simd_linear_topk)                                                              \
     X(layernorm_forward, simd_norm)                                                                \
     X(layernorm_backward, simd_norm)                                                               \
+    X(layernorm_f64_forward, simd_norm_f64)                                                        \
+    X(layernorm_f64_backward, simd_norm_f64)                                                       \
     X(channel_norm_forward, simd_channel_norm)                                                     \
     X(channel_norm_backward, simd_channel_norm)                                                    \
     X(column_norm_forward, simd_channel_norm)                                                      \

@@ -23,6 +23,17 @@ typedef struct simd_norm {
     float *scratch;
 } simd_norm;
 
+/* The same in f64, without dropout or a residual; see norm_f64.c.  Scratch as above, in doubles. */
+typedef struct simd_norm_f64 {
+    const double *x, *gain, *bias, *dy;
+    double *y, *mean, *rstd; /* results forward, read backward; mean NULL: rmsnorm */
+    double *dx, *dgain, *dbias;
+    int64_t rows, width;
+    double eps;
+    int threads;
+    double *scratch;
+} simd_norm_f64;
+
 /* Blocks of rows for the sums over rows: 32, or as many as leave a block SIMD_NORM_ROWS rows.
  * Within a block sums are made in float, so this bounds their rounding error, however many rows
  * there are: see norm.c. */
