@@ -280,6 +280,39 @@ static void padding_stays_finite(void **state)
     free(dy);
 }
 
+static simd_window window_of(int64_t size, int64_t kernel, int64_t stride, int64_t dilation)
+{
+    const int64_t span = dilation * (kernel - 1) + 1, padding = span / 2;
+    return (simd_window){size,    kernel,   stride,
+                         padding, dilation, (size + 2 * padding - span) / stride + 1};
+}
+
+/* Few channels a group and windows so large that their taps are several tiles, some of them of one
+ * row, since others would go far beyond a low plane */
+static void wide_windows_are_right_too(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t height, width, down, across, stride, dilation;
+    } cases[] = {{20, 33, 5, 5, 1, 1}, {17, 14, 7, 7, 1, 1}, {9, 40, 6, 8, 1, 1},
+                 {3, 30, 7, 5, 1, 1},  {25, 12, 4, 5, 1, 2}, {12, 20, 5, 7, 1, 3},
+                 {21, 34, 7, 7, 2, 1}, {16, 17, 5, 5, 2, 1}, {18, 19, 5, 5, 3, 1},
+                 {1, 300, 1, 11, 1, 4}};
+    setting s = all_tables();
+    for (size_t i = 0; i < WG_COUNT(cases); i++)
+        check(&s,
+              (simd_conv){.batch = 2,
+                          .groups = 2,
+                          .in = 1 + (int64_t)(i % 2),
+                          .out = 1,
+                          .d = {1, 1, 1, 0, 1, 1},
+                          .h = window_of(cases[i].height, cases[i].down, cases[i].stride,
+                                         cases[i].dilation),
+                          .w = window_of(cases[i].width, cases[i].across, cases[i].stride,
+                                         cases[i].dilation)},
+              true, i == 2);
+}
+
 /* Few channels a group: of strips of rows or of depths, and of rows of many vectors */
 static void direct_ones_are_right_too(void **state)
 {
@@ -316,6 +349,7 @@ int main(void)
         cmocka_unit_test(convolutions_are_right_at_any_number_of_threads),
         cmocka_unit_test(so_are_large_ones),
         cmocka_unit_test(direct_ones_are_right_too),
+        cmocka_unit_test(wide_windows_are_right_too),
         cmocka_unit_test(what_is_not_finite_shows),
         cmocka_unit_test(padding_stays_finite),
     };

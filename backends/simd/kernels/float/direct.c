@@ -19,11 +19,12 @@
  * not finite, pairs are multiplied one by one. */
 #include "backends/simd/kernels/direct.h"
 #include "backends/simd/kernels/finite.h"
+#include "backends/simd/kernels/short_rows.h"
+#include "backends/simd/kernels/tap_sums.h"
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/vector.h"
 #include "backends/simd/kernels/window.h"
 
-enum { TAPS = 8 };       /* of the gradient of the weights, whose sums are in registers */
 enum { SUMS = 1 << 13 }; /* that a lane adds up, about, before it is added in double */
 enum { X, Y };           /* tensors */
 
@@ -101,37 +102,47 @@ static int64_t index_of(const simd_direct *p, int k, int64_t phase, int64_t j)
     return p->kind == SIMD_CONV_X ? j - x->reach : j * x->w->stride + phase - x->w->padding;
 }
 
-/* A row of a phase, from number `first` on: those of `from`, `step` apart, that there are. */
-static void pack_row(const simd_direct *p, const real *from, int64_t phase, int64_t first,
-                     int64_t count, real *to)
+/* A row of a phase: zeros up to number `before`, then each `step`-th number from `begin` on, then
+ * zeros from number `past` to `count`. */
+typedef struct span {
+    int64_t begin, step, before, past, count;
+} span;
+
+static span span_of(const simd_direct *p, const strip *s, int64_t phase)
 {
-    int64_t step = p->axis[2].phases, begin = index_of(p, 2, phase, first), end = extent(p, 2);
-    int64_t before = simd_smaller(simd_divide_up(-begin, step), count);
-    int64_t past = simd_smaller(simd_divide_up(end - begin, step), count);
-    past = simd_larger(past, before);
-    memset(to, 0, (size_t)before * sizeof *to);
-    if (step == 1)
-        memcpy(to + before, from + begin + before, (size_t)(past - before) * sizeof *to);
-    else
-        for (int64_t j = before; j < past; j++)
-            to[j] = from[begin + j * step];
-    memset(to + past, 0, (size_t)(count - past) * sizeof *to);
+    int64_t step = p->axis[2].phases, first = index_of(p, 2, phase, s->first[2]), count = s->row;
+    int64_t before = simd_smaller(simd_divide_up(-first, step), count);
+    int64_t past = simd_smaller(simd_divide_up(extent(p, 2) - first, step), count);
+    return (span){first + before * step, step, before, simd_larger(past, before), count};
 }
 
-/* One channel's numbers that a strip needs */
-static void pack(const simd_direct *p, const strip *s, const real *from, real *to)
+SIMD_INLINE void pack_row(const span *r, const real *from, int64_t next, real *to)
 {
-    int64_t deep = p->axis[0].phases, down = p->axis[1].phases, across = p->axis[2].phases;
-    for (int64_t phase = 0; phase < deep * down * across; phase++) {
-        int64_t of_z = phase / (across * down), of_y = phase / across % down;
-        for (int64_t row = 0; row < s->length[0] * s->length[1]; row++, to += s->row) {
-            int64_t z = index_of(p, 0, of_z, s->first[0] + row / s->length[1]);
-            int64_t y = index_of(p, 1, of_y, s->first[1] + row % s->length[1]);
-            if (z < 0 || z >= extent(p, 0) || y < 0 || y >= extent(p, 1))
-                memset(to, 0, (size_t)s->row * sizeof *to);
-            else
-                pack_row(p, from + (z * extent(p, 1) + y) * extent(p, 2), phase % across,
-                         s->first[2], s->row, to);
+    const int64_t n = r->past - r->before;
+    simd_clear_row(to, r->before);
+    if (r->step == 1)
+        simd_copy_row(to + r->before, from + r->begin, n, next);
+    else
+        simd_copy_every(to + r->before, from + r->begin, r->step, n, next);
+    simd_clear_row(to + r->past, r->count - r->past);
+}
+
+/* One channel's numbers that a strip needs; the next ones will be `next` numbers on. */
+static void pack(const simd_direct *p, const strip *s, const real *from, int64_t next, real *to)
+{
+    const int64_t down = p->axis[1].phases, across = p->axis[2].phases;
+    for (int64_t phase = 0; phase < p->axis[0].phases * down * across; phase++) {
+        const int64_t of_z = phase / (across * down), of_y = phase / across % down;
+        const span row = span_of(p, s, phase % across);
+        for (int64_t k = 0; k < s->length[0]; k++) {
+            const int64_t z = index_of(p, 0, of_z, s->first[0] + k);
+            for (int64_t j = 0; j < s->length[1]; j++, to += s->row) {
+                const int64_t y = index_of(p, 1, of_y, s->first[1] + j);
+                if (z < 0 || z >= extent(p, 0) || y < 0 || y >= extent(p, 1))
+                    memset(to, 0, (size_t)s->row * sizeof *to);
+                else
+                    pack_row(&row, from + (z * extent(p, 1) + y) * extent(p, 2), next, to);
+            }
         }
     }
 }
@@ -368,7 +379,7 @@ static void one_strip(const void *args, int64_t i, int me)
     const real *from = p->kind == SIMD_CONV_X ? p->a->y : p->a->x;
     int64_t size = size_of(p, p->kind == SIMD_CONV_X ? Y : X);
     for (int64_t c = 0; c < p->inputs; c++)
-        pack(p, &t.s, from + (plane * p->inputs + c) * size, t.r.in + c * p->channel);
+        pack(p, &t.s, from + (plane * p->inputs + c) * size, size, t.r.in + c * p->channel);
     for (int k = 0; p->kind == SIMD_CONV_X && k < SIMD_AXES; k++)
         phases *= p->axis[k].w->stride;
     for (int64_t phase = 0; phase < phases; phase++)
@@ -377,55 +388,17 @@ static void one_strip(const void *args, int64_t i, int me)
 
 /* ---- the gradient of the weights ------------------------------------------------------------- */
 
-/* sum[t] += dy x[.. + offset[t]], n numbers in whole vectors; `taps` is a constant where this is
- * called. */
-SIMD_INLINE void add_taps(const real *x, const real *dy, int64_t n, const int64_t *offset, int taps,
-                          vector *sum)
+/* dy of one depth of a strip, with the rows of what is packed, between zeros: whole vectors, and
+ * `margin` more before and behind.  Returns its places. */
+static int64_t spread(const simd_direct *p, const strip *s, int64_t z, const real *dy,
+                      int64_t margin, real *to)
 {
-    vector s[TAPS];
-    SIMD_UNROLLED
-    for (int t = 0; t < taps; t++)
-        s[t] = sum[t];
-    for (int64_t i = 0; i < n; i += LANES) {
-        vector y = *(const vector *)(dy + i);
-        SIMD_UNROLLED
-        for (int t = 0; t < taps; t++)
-            s[t] += y * *(const vector *)(x + offset[t] + i);
-    }
-    SIMD_UNROLLED
-    for (int t = 0; t < taps; t++)
-        sum[t] = s[t];
-}
-
-#define ADD(taps)                                                                                  \
-    case taps: add_taps(x, dy, n, offset, taps, sum); break
-static void add_some(const real *x, const real *dy, int64_t n, const int64_t *offset, int64_t taps,
-                     vector *sum)
-{
-    switch (taps) {
-        ADD(1);
-        ADD(2);
-        ADD(3);
-        ADD(4);
-        ADD(5);
-        ADD(6);
-        ADD(7);
-        ADD(8);
-    default: break;
-    }
-}
-
-/* dy of one depth of a strip, with the rows of what is packed, between zeros; returns its places in
- * whole vectors. */
-static int64_t spread(const simd_direct *p, const strip *s, int64_t z, const real *dy, real *to)
-{
-    int64_t n = simd_round_up(places(s), LANES);
+    const int64_t n = places(s), next = p->a->groups * p->outputs * size_of(p, Y);
     const simd_window *h = p->axis[1].w, *w = p->axis[2].w;
-    memset(to, 0, (size_t)n * sizeof *to);
+    memset(to, 0, (size_t)(simd_round_up(n + margin, LANES) + margin) * sizeof *to);
+    dy += ((s->first[0] + z) * h->count + s->first[1]) * w->count + s->first[2];
     for (int64_t y = 0; y < s->count[1]; y++)
-        memcpy(to + y * s->row,
-               dy + (((s->first[0] + z) * h->count + s->first[1] + y) * w->count + s->first[2]),
-               (size_t)s->count[2] * sizeof *to);
+        simd_copy_row(to + margin + y * s->row, dy + y * w->count, s->count[2], next);
     return n;
 }
 
@@ -438,6 +411,19 @@ static void add_lanes(const simd_direct *p, const room *r)
     }
 }
 
+/* The sums of one output, of the places of one depth: at `lane` those of its taps */
+static void add_depth(const simd_direct *p, const tap_grid *g, bool grid, const real *x, int64_t n,
+                      int64_t margin, const room *r, vector *lane)
+{
+    const int64_t blocks = simd_divide_up(p->taps, TAPS), plane = g->rows * g->columns;
+    for (int64_t t = 0; grid && t < p->taps; t += plane)
+        add_grid(x + r->offset[t], r->out + margin, n, g, lane + t);
+    for (int64_t k = 0; !grid && k < blocks; k++) {
+        int64_t first = p->taps * k / blocks, end = p->taps * (k + 1) / blocks;
+        add_some(x, r->out, n, r->offset + first, end - first, lane + first);
+    }
+}
+
 /* One strip of one example, for channel `in` of x and all of y; returns how many numbers each lane
  * has added. */
 static int64_t add_strip(const simd_direct *p, int64_t i, int64_t plane, int64_t in, const room *r)
@@ -445,19 +431,19 @@ static int64_t add_strip(const simd_direct *p, int64_t i, int64_t plane, int64_t
     const strip s = strip_of(p, i);
     int64_t of_x = size_of(p, X), of_y = size_of(p, Y), added = 0;
     int64_t *tap = (int64_t *)r->weight; /* has room for them: nobody reads weights */
+    const simd_window *h = p->axis[1].w, *w = p->axis[2].w;
+    const tap_grid g = {h->kernel, w->kernel, h->dilation * s.row, w->dilation};
+    const int64_t rows = h->stride == 1 && w->stride == 1 ? rows_together(&g, places(&s)) : 1;
+    const int64_t margin = (rows - 1) * g.down;
     list_taps(p, &s, 0, r->offset, tap);
-    pack(p, &s, (const real *)p->a->x + (plane * p->a->in + in) * of_x, r->in);
-    int64_t blocks = simd_divide_up(p->taps, TAPS);
+    pack(p, &s, (const real *)p->a->x + (plane * p->a->in + in) * of_x,
+         p->a->groups * p->a->in * of_x, r->in);
     for (int64_t o = 0; o < p->outputs; o++)
         for (int64_t z = 0; z < s.count[0]; z++) {
             const real *dy = (const real *)p->a->y + (plane * p->outputs + o) * of_y;
-            int64_t n = spread(p, &s, z, dy, r->out);
-            for (int64_t k = 0; k < blocks; k++) {
-                int64_t first = p->taps * k / blocks, end = p->taps * (k + 1) / blocks;
-                add_some(r->in + z * s.plane, r->out, n, r->offset + first, end - first,
-                         r->lane + o * p->taps + first);
-            }
-            added += o ? 0 : n / LANES;
+            const int64_t n = spread(p, &s, z, dy, margin, r->out);
+            add_depth(p, &g, rows > 1, r->in + z * s.plane, n, margin, r, r->lane + o * p->taps);
+            added += o ? 0 : simd_divide_up(n + margin, LANES);
         }
     return added;
 }
@@ -465,24 +451,24 @@ static int64_t add_strip(const simd_direct *p, int64_t i, int64_t plane, int64_t
 static void one_channel(const void *args, int64_t i, int me)
 {
     const simd_direct *p = args;
-    const room r = room_of(p, me);
+    const room all = room_of(p, me), *r = &all;
     int64_t group = i / p->a->in, in = i % p->a->in, count = p->outputs * p->taps, added = 0;
-    memset(r.in + p->channel, 0, SIMD_DIRECT_SLACK * sizeof *r.in); /* meets zeros of dy */
-    memset(r.lane, 0, (size_t)count * sizeof *r.lane);
-    memset(r.sum, 0, (size_t)count * sizeof *r.sum);
+    memset(r->in + p->channel, 0, SIMD_DIRECT_SLACK * sizeof *r->in); /* meets zeros of dy */
+    memset(r->lane, 0, (size_t)count * sizeof *r->lane);
+    memset(r->sum, 0, (size_t)count * sizeof *r->sum);
     for (int64_t b = 0; b < p->a->batch; b++)
         for (int64_t s = 0; s < p->strips; s++) {
-            added += add_strip(p, s, b * p->a->groups + group, in, &r);
+            added += add_strip(p, s, b * p->a->groups + group, in, r);
             if (added >= SUMS) {
-                add_lanes(p, &r);
+                add_lanes(p, r);
                 added = 0;
             }
         }
-    add_lanes(p, &r);
+    add_lanes(p, r);
     for (int64_t o = 0; o < p->outputs; o++)
         for (int64_t t = 0; t < p->taps; t++)
             ((real *)p->a->to)[((group * p->outputs + o) * p->a->in + in) * p->taps + t] =
-                (real)r.sum[o * p->taps + t];
+                (real)r->sum[o * p->taps + t];
 }
 
 /* ---- by the definition ----------------------------------------------------------------------- */
