@@ -249,6 +249,18 @@ static bool has_few_channels(const conv *c)
     return out <= FEW && in <= MANY;
 }
 
+/* The gradient of a depthwise convolution's weights, of windows that move by one in rows of some
+ * vectors, and of more numbers than are near a core: putting both operands into blocks takes longer
+ * than the own kernel does. */
+static bool is_large_depthwise_grad(const conv *c)
+{
+    enum { ROW = 32, MANY = 1 << 20 };
+    const wg_conv_geometry *g = &c->g;
+    return c->direction == GRAD_W && g->in == 1 && g->out == 1 && g->h.stride == 1 &&
+           g->w.stride == 1 && g->w.count >= ROW &&
+           g->batch * g->groups * g->d.size * g->h.size * g->w.size >= MANY;
+}
+
 /* Why an own kernel is faster; NULL: it is not (docs/notes/performance.md).  Where oneDNN unfolds
  * as we do, it is slow at folding gradients back, and unfolds groups of channels one by one: from
  * the dilation, stride, padding or number of taps on that its own loops do not take, a depthwise
@@ -266,6 +278,8 @@ static const char *better_by_own_kernels(const conv *c, const od_plan *plan)
     }
     if (c->axes == 2 && wgi_winograd_pays(&c->g))
         return "minimal filtering";
+    if (is_large_depthwise_grad(c))
+        return "large planes, each by itself";
     return has_few_channels(c) ? "few channels" : NULL;
 }
 
