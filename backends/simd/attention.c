@@ -24,6 +24,7 @@ typedef struct form {
 static const form forms[] = {
     {&wg_op_attention, HEADS_FIRST, true},
     {&wg_op_attention_grad, HEADS_FIRST, false},
+    {&wg_op_attention_bias_grad, HEADS_FIRST, false},
     {&wg_op_attention_by_token, TOKENS_FIRST, true},
     {&wg_op_attention_by_token_grad, TOKENS_FIRST, false},
     {&wg_op_packed_attention, PACKED, true},
@@ -202,6 +203,23 @@ static void run_backward(wg_call *c)
         wgi_call_lacks_memory(c, "a product of attention");
 }
 
+static void run_bias(wg_call *c)
+{
+    const form *f = form_of(c->node);
+    const sizes s = sizes_of(c->node);
+    bool failed = false;
+    if (!lengths_valid(c))
+        return;
+    simd_attention a = attention_of(c);
+    a.dy = result_heads(f, &s, c->in[0]);
+    a.dbias = a.bias;
+    a.dbias.data = c->out[0];
+    a.failed = &failed;
+    simd_kernels(c)->attention_bias(&a);
+    if (failed)
+        wgi_call_lacks_memory(c, "a product of attention");
+}
+
 enum { SHORT = 64 }; /* measured by bench/kernels.c */
 
 static const char *refuses(const wg_node *n)
@@ -282,6 +300,7 @@ const simd_kernel wgi_simd_attention[] = {
     {&wg_op_paged_attention, "paged attention", wgi_simd_refuses_empty, paged_scratch, run_paged},
     {&wg_op_attention, "fused attention", refuses, scratch, run_forward},
     {&wg_op_attention_grad, "fused attention", refuses, scratch, run_backward},
+    {&wg_op_attention_bias_grad, "fused attention", refuses, scratch, run_bias},
     {&wg_op_attention_by_token, "fused attention", refuses, scratch, run_forward},
     {&wg_op_attention_by_token_grad, "fused attention", refuses, scratch, run_backward},
     {&wg_op_packed_attention, "fused attention", refuses, scratch, run_forward},

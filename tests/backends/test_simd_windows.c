@@ -25,6 +25,10 @@ static const setting settings[] = {
     {2, 2, 70, 80, 16, {-1}, {0}, {2, 1, 1, 80}},
     {2, 2, 130, 260, 16, {-1}, {.window = true, .left = 9, .right = 50}, {1, 2, 130, 1}},
     {3, 1, 130, 260, 16, {200, 9}, {.window = true, .left = 60, .right = 1}, {1, 1, 1, 260}},
+    {4, 4, 200, 190, 24, {-1}, {.dropout = 0.2}, {1, 4, 200, 190}},
+    {4, 2, 300, 150, 8, {150, 0}, {.causal = true}, {1, 1, 300, 150}},
+    {2, 2, 90, 64, 16, {64, 20}, {.dropout = 0.1}, {2, 1, 90, 1}},
+    {2, 2, 90, 64, 16, {-1}, {0}, {1, 2, 90, 64}},
 };
 
 enum { B = 2, OUTPUTS = 5 }; /* y dq dk dv dbias */
@@ -57,12 +61,12 @@ static size_t build(wg_graph *g, const setting *c, wg_dtype dtype, wg_value **ou
     return n + 1;
 }
 
-static wg_plan *planned(wg_graph *g, wg_value *const *out, size_t n, bool simd)
+static wg_plan *planned(wg_graph *g, wg_value *const *out, size_t n, bool simd, int threads)
 {
     const wg_backend *backend[] = {wg_simd_backend()};
     wg_plan_options o = {.outputs = out,
                          .n_outputs = n,
-                         .threads = 3,
+                         .threads = threads,
                          .seed = 9,
                          .no_fold = true,
                          .backends = backend,
@@ -91,12 +95,16 @@ static int64_t compare(const setting *c)
     wg_value *out[OUTPUTS], *expected[OUTPUTS];
     size_t n = build(g, c, WG_F32, out);
     assert_int_equal(build(wide, c, WG_F64, expected), n);
-    wg_plan *p = planned(g, out, n, true), *q = planned(wide, expected, n, false);
+    wg_plan *p = planned(g, out, n, true, 3), *q = planned(wide, expected, n, false, 3);
+    wg_plan *one = planned(g, out, n, true, 1);
     assert_int_equal(steps_of(p, &wg_op_attention, "simd"), 1);
     assert_int_equal(steps_of(p, &wg_op_attention_grad, "simd"), 1);
+    assert_int_equal(steps_of(p, &wg_op_attention_bias_grad, "simd"), c->bias[0] > 0);
     int64_t compared = 0;
     for (size_t i = 0; i < n; i++)
         for (int64_t k = 0; k < wg_value_count(out[i]); k++, compared++) {
+            check_that(small_at(p, out[i], k) == small_at(one, out[i], k),
+                       "setting %d, result %zu: other bits on one thread", (int)(c - settings), i);
             double is = small_at(p, out[i], k), must = small_at(q, expected[i], k);
             check_that(fabs(is - must) <= tolerance * fmax(1, fabs(must)),
                        "setting %d, result %zu, element %lld: %.9g, not %.9g", (int)(c - settings),
@@ -104,6 +112,7 @@ static int64_t compare(const setting *c)
         }
     wg_plan_free(p);
     wg_plan_free(q);
+    wg_plan_free(one);
     wg_graph_free(g);
     wg_graph_free(wide);
     return compared;
@@ -149,7 +158,7 @@ static void nan_reaches_those_who_see_it(void **state)
     const wg_attention_attrs a = {.window = true, .left = LEFT, .right = RIGHT};
     y[0] = wg_attention(q, k, v, NULL, &a);
     y[1] = wg_attention(q, k, k, NULL, &a);
-    wg_plan *p = planned(g, y, 2, true);
+    wg_plan *p = planned(g, y, 2, true, 3);
     assert_int_equal(steps_of(p, &wg_op_attention, "simd"), 2);
     for (int64_t i = 0; i < T * D; i++) {
         bool sees = AT >= i / D - LEFT && AT <= i / D + RIGHT;

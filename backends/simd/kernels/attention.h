@@ -24,6 +24,7 @@ typedef struct simd_attention {
     const int32_t *lengths32;
     simd_heads bias;   /* of the scores, rows of keys; data NULL: none */
     int64_t bias_step; /* 1, or 0: one number for all keys             */
+    simd_heads dbias;  /* attention_bias: like the bias                */
     int64_t batches, heads, groups, T, S, d, d_v;
     float scale;
     int64_t first, last;

@@ -326,6 +326,7 @@ typedef struct simd_spans {
 #define SIMD_OTHER_KERNELS(X)                                                                      \
     X(attention_forward, simd_attention)                                                           \
     X(attention_backward, simd_attention)                                                          \
+    X(attention_bias, simd_attention)                                                              \
     X(paged_attention, simd_paged)                                                                 \
     X(topk, simd_topk)                                                                             \
     X(linear_topk, simd_linear_topk)                                                               \
