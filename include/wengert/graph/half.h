@@ -13,6 +13,8 @@
 #include <string.h>
 
 #ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast" /* C has no others */
 extern "C" {
 #endif
 
@@ -104,5 +106,6 @@ static inline uint16_t wg_f16_from_f64(double x)
 
 #ifdef __cplusplus
 }
+#pragma GCC diagnostic pop
 #endif
 #endif

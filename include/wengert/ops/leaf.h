@@ -31,63 +31,63 @@ typedef struct wg_init {
 /** All zeros. */
 static inline wg_init wg_zeros(void)
 {
-    wg_init init = {WG_INIT_CONSTANT, 0, {0, 0}};
+    wg_init init = {WG_INIT_CONSTANT, 0, {NULL, 0}};
     return init;
 }
 /** All ones. */
 static inline wg_init wg_ones(void)
 {
-    wg_init init = {WG_INIT_CONSTANT, 1, {0, 0}};
+    wg_init init = {WG_INIT_CONSTANT, 1, {NULL, 0}};
     return init;
 }
 /** All equal to `value`. */
 static inline wg_init wg_constant_init(double value)
 {
-    wg_init init = {WG_INIT_CONSTANT, value, {0, 0}};
+    wg_init init = {WG_INIT_CONSTANT, value, {NULL, 0}};
     return init;
 }
 /** N(0, std^2). */
 static inline wg_init wg_normal_init(double std)
 {
-    wg_init init = {WG_INIT_NORMAL, std, {0, 0}};
+    wg_init init = {WG_INIT_NORMAL, std, {NULL, 0}};
     return init;
 }
 /** U(-bound, bound). */
 static inline wg_init wg_uniform_init(double bound)
 {
-    wg_init init = {WG_INIT_UNIFORM, bound, {0, 0}};
+    wg_init init = {WG_INIT_UNIFORM, bound, {NULL, 0}};
     return init;
 }
 /** U(-b, b) by Xavier's rule, times `gain`. */
 static inline wg_init wg_xavier(double gain)
 {
-    wg_init init = {WG_INIT_XAVIER, gain, {0, 0}};
+    wg_init init = {WG_INIT_XAVIER, gain, {NULL, 0}};
     return init;
 }
 
 /** Normal by He's rule, times `gain`: keeps the size of values after relu (He et al. 2015). */
 static inline wg_init wg_he(double gain)
 {
-    wg_init init = {WG_INIT_HE_NORMAL, gain, {0, 0}};
+    wg_init init = {WG_INIT_HE_NORMAL, gain, {NULL, 0}};
     return init;
 }
 /** Uniform by He's rule, times `gain`. */
 static inline wg_init wg_he_uniform(double gain)
 {
-    wg_init init = {WG_INIT_HE_UNIFORM, gain, {0, 0}};
+    wg_init init = {WG_INIT_HE_UNIFORM, gain, {NULL, 0}};
     return init;
 }
 /** N(0, std^2), drawn again where it is 2 std or more from 0. */
 static inline wg_init wg_truncated_normal_init(double std)
 {
-    wg_init init = {WG_INIT_TRUNCATED_NORMAL, std, {0, 0}};
+    wg_init init = {WG_INIT_TRUNCATED_NORMAL, std, {NULL, 0}};
     return init;
 }
 /** A random matrix with orthonormal rows, or columns if these are fewer, times `gain` (Saxe et al.
  * 2013).  Takes rows times columns times the smaller of both steps. */
 static inline wg_init wg_orthogonal(double gain)
 {
-    wg_init init = {WG_INIT_ORTHOGONAL, gain, {0, 0}};
+    wg_init init = {WG_INIT_ORTHOGONAL, gain, {NULL, 0}};
     return init;
 }
 /** The given numbers, `bytes` bytes in the dtype and the shape of the leaf, row by row:

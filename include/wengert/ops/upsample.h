@@ -14,6 +14,8 @@
 #include "wengert/graph/op.h"
 
 #ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast" /* C has no others */
 extern "C" {
 #endif
 
@@ -73,5 +75,6 @@ WG_API wg_value *(wg_upsample2d_grad)(const char *at, wg_value *dy, const wg_ups
 
 #ifdef __cplusplus
 }
+#pragma GCC diagnostic pop
 #endif
 #endif
