@@ -1,6 +1,7 @@
 /* Sizes that the caller gives to dimensions of inputs, which the file leaves free; and those that
  * the file declares of what is computed. */
 #include "graph/error.h"
+#include "graph/nearest.h"
 #include "graph/text_buffer.h"
 #include "onnx/import.h"
 
@@ -29,6 +30,20 @@ static bool is_fixed(const ox_dim_proto *d)
            d->dim_value >= 0;
 }
 
+/* The shape of an input; NULL if it has none. */
+static const WgiOnnx__TensorShapeProto *declared(const ox_value_proto *v)
+{
+    bool tensor = v->type && v->type->value_case == WGI_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    return tensor ? v->type->tensor_type->shape : NULL;
+}
+
+/* Dimension k of an input; NULL past its last. */
+static const ox_dim_proto *dim_at(const ox_value_proto *v, size_t k)
+{
+    const WgiOnnx__TensorShapeProto *s = declared(v);
+    return s && k < s->n_dim ? s->dim[k] : NULL;
+}
+
 static bool find_dim(const ox_import *m, const char *name, int64_t *size)
 {
     for (size_t i = 0; i < m->options.n_dims; i++)
@@ -39,32 +54,65 @@ static bool find_dim(const ox_import *m, const char *name, int64_t *size)
     return false;
 }
 
+const wg_shape *wgi_ox_given_shape(const ox_import *m, const char *input)
+{
+    for (size_t i = 0; i < m->options.n_shapes; i++)
+        if (strcmp(m->options.shapes[i].input, input) == 0)
+            return &m->options.shapes[i].shape;
+    return NULL;
+}
+
+/* The size that the first given shape with an axis of that symbol has there. */
+static bool find_in_shapes(const ox_import *m, const char *symbol, int64_t *size)
+{
+    const ox_graph_proto *g = m->model->graph;
+    const ox_dim_proto *d;
+    for (size_t i = 0; i < g->n_input; i++) {
+        const wg_shape *given = wgi_ox_given_shape(m, ox_text(g->input[i]->name));
+        for (int k = 0; given && k < given->rank && (d = dim_at(g->input[i], (size_t)k)); k++)
+            if (strcmp(symbol_of(d), symbol) == 0) {
+                *size = given->dim[k];
+                return true;
+            }
+    }
+    return false;
+}
+
+/* The size of an axis: of the file, or what the caller gave; false if there is none. */
+static bool find_size(const ox_import *m, const char *input, int axis, const ox_dim_proto *d,
+                      int64_t *size)
+{
+    char text[PLACE];
+    const char *symbol = symbol_of(d);
+    if (is_fixed(d)) {
+        *size = d->dim_value;
+        return true;
+    }
+    if (find_dim(m, place_of(input, (size_t)axis, text), size) ||
+        (*symbol && (find_dim(m, symbol, size) || find_in_shapes(m, symbol, size))))
+        return true;
+    const wg_shape *given = wgi_ox_given_shape(m, input);
+    if (!given || axis >= given->rank)
+        return false;
+    *size = given->dim[axis];
+    return true;
+}
+
 bool wgi_ox_take_dim(ox_import *m, const char *input, int axis, const ox_dim_proto *d,
                      int64_t *size)
 {
     char text[PLACE];
-    const char *symbol = symbol_of(d), *place = place_of(input, (size_t)axis, text);
-    if (is_fixed(d))
-        *size = d->dim_value;
-    else if (!find_dim(m, place, size) && (!*symbol || !find_dim(m, symbol, size))) {
-        *size = m->options.other_dims;
-        return *size > 0 || wgi_ox_stop(m, WG_EINVAL,
-                                        "input '%s': axis %d has no size: give one for the "
-                                        "dimension '%s'",
-                                        input, axis, *symbol ? symbol : place);
-    }
-    return true;
+    const char *symbol = symbol_of(d);
+    if (find_size(m, input, axis, d, size))
+        return true;
+    *size = m->options.other_dims;
+    return *size > 0 ||
+           wgi_ox_stop(m, WG_EINVAL,
+                       "input '%s': axis %d has no size: give one for the dimension '%s'", input,
+                       axis, *symbol ? symbol : place_of(input, (size_t)axis, text));
 }
 
 /* ---- names of nothing ------------------------------------------------------------------------ */
-
-/* Dimension k of an input; NULL past its last. */
-static const ox_dim_proto *dim_at(const ox_value_proto *v, size_t k)
-{
-    bool tensor = v->type && v->type->value_case == WGI_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
-    const WgiOnnx__TensorShapeProto *s = tensor ? v->type->tensor_type->shape : NULL;
-    return s && k < s->n_dim ? s->dim[k] : NULL;
-}
 
 /* The first dimension of an input that may be called so, free ones before fixed ones. */
 static const ox_dim_proto *called(const ox_graph_proto *g, const char *name)
@@ -116,6 +164,78 @@ static bool refuse(ox_import *m, const char *name, const ox_dim_proto *d)
     return false;
 }
 
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static const ox_value_proto *find_input(const ox_graph_proto *g, const char *name)
+{
+    for (size_t i = 0; i < g->n_input; i++)
+        if (strcmp(ox_text(g->input[i]->name), name) == 0)
+            return g->input[i];
+    return NULL;
+}
+
+static bool refuse_input(ox_import *m, const char *name)
+{
+    const ox_graph_proto *g = m->model->graph;
+    const char *nearest = NULL;
+    size_t min = SIZE_MAX;
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b);
+    for (size_t i = 0; f && i < g->n_input; i++) {
+        const char *other = ox_text(g->input[i]->name);
+        size_t distance = wgi_name_distance(name, other);
+        fprintf(f, "%s'%s'", i ? ", " : "", other);
+        if (distance < min) {
+            min = distance;
+            nearest = other;
+        }
+    }
+    char *names = wgi_text_close(&b);
+    if (!names)
+        return wgi_ox_stop(m, WG_ENOMEM, "out of memory");
+    if (nearest)
+        wgi_ox_stop(m, WG_EINVAL, "no input '%s'; did you mean '%s'?", name, nearest);
+    else
+        wgi_ox_stop(m, WG_EINVAL, "no input '%s', only %s", name, *names ? names : "none at all");
+    free(names);
+    return false;
+}
+
+/* Whether a shape has the axes of the file, and the sizes that the file, `dims` or other shapes
+ * give. */
+static bool check_shape(ox_import *m, const wg_onnx_shape *s)
+{
+    const ox_value_proto *v = find_input(m->model->graph, s->input);
+    const ox_dim_proto *d;
+    char text[200];
+    if (!v)
+        return refuse_input(m, s->input);
+    if (!wg_shape_valid(&s->shape, WG_BOOL))
+        return wgi_ox_stop(m, WG_EINVAL, "input '%s': its shape is none", s->input);
+    if (declared(v) && declared(v)->n_dim != (size_t)s->shape.rank)
+        return wgi_ox_stop(m, WG_EINVAL, "input '%s': expected %zu axes, got the shape %s",
+                           s->input, declared(v)->n_dim,
+                           wg_shape_text(&s->shape, text, sizeof text));
+    for (int k = 0; (d = dim_at(v, (size_t)k)); k++) {
+        const char *symbol = symbol_of(d);
+        int64_t size;
+        if (find_size(m, s->input, k, d, &size) && size != s->shape.dim[k])
+            return wgi_ox_stop(m, WG_EINVAL,
+                               "input '%s', axis %d%s%s%s: expected the size %lld, got %lld",
+                               s->input, k, *symbol ? " ('" : "", symbol, *symbol ? "')" : "",
+                               (long long)size, (long long)s->shape.dim[k]);
+    }
+    return true;
+}
+
+static bool check_shapes(ox_import *m)
+{
+    for (size_t i = 0; i < m->options.n_shapes; i++)
+        if (!check_shape(m, &m->options.shapes[i]))
+            return false;
+    return true;
+}
+
 bool wgi_ox_check_dims(ox_import *m)
 {
     for (size_t i = 0; i < m->options.n_dims; i++) {
@@ -124,7 +244,7 @@ bool wgi_ox_check_dims(ox_import *m)
         if (!d || is_fixed(d))
             return refuse(m, name, d);
     }
-    return true;
+    return check_shapes(m);
 }
 
 /* ---- what is computed ------------------------------------------------------------------------ */

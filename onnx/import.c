@@ -40,6 +40,11 @@ static bool take_type(ox_import *m, const ox_value_proto *v, const ox_type **typ
     if (!*type)
         return wgi_ox_stop(m, WG_EUNSUPPORTED, "input '%s': elements of type %s are not supported",
                            name, wgi_ox_type_text(t->elem_type, text));
+    const wg_shape *given = t->shape ? NULL : wgi_ox_given_shape(m, name);
+    if (given) { /* the file leaves the rank open, too */
+        *shape = *given;
+        return true;
+    }
     size_t rank = t->shape ? t->shape->n_dim : 0;
     if (rank > WG_MAX_RANK)
         return wgi_ox_stop(m, WG_EUNSUPPORTED, "input '%s': %zu axes, at most %d are supported",

@@ -55,7 +55,10 @@ bool wgi_ox_is_main(const char *domain);
  * error. */
 bool wgi_ox_take_dim(ox_import *m, const char *input, int axis, const ox_dim_proto *d,
                      int64_t *size);
-/* Whether each dimension that has been given a size is a free one of an input; else an error. */
+/* The shape that the caller gave for an input, or NULL. */
+const wg_shape *wgi_ox_given_shape(const ox_import *m, const char *input);
+/* Whether each dimension that has been given a size is a free one of an input, and each shape that
+ * has been given one that an input can have; else an error. */
 bool wgi_ox_check_dims(ox_import *m);
 /* Warns of the first value whose sizes contradict those that the file declares. */
 void wgi_ox_check_declared(ox_import *m);

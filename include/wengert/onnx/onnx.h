@@ -39,6 +39,12 @@ typedef struct wg_onnx_dim {
     int64_t size;     /**< 0 or more */
 } wg_onnx_dim;
 
+/** The shape of the numbers that an input will get. */
+typedef struct wg_onnx_shape {
+    const char *input; /**< its name */
+    wg_shape shape;    /**< of all its axes */
+} wg_onnx_shape;
+
 /** An input whose numbers are known when the file is read, such as the shape that a Reshape
  *  takes.  It becomes a constant. */
 typedef struct wg_onnx_known {
@@ -50,9 +56,14 @@ typedef struct wg_onnx_known {
 
 /** How a model is imported.  Zero means the default in every field. */
 typedef struct wg_onnx_import_options {
-    const wg_onnx_dim *dims;    /**< sizes of symbolic dimensions; each must be in the file */
-    size_t n_dims;              /**< length of `dims` */
-    int64_t other_dims;         /**< of those that `dims` does not name; 0: they are an error */
+    const wg_onnx_dim *dims; /**< sizes of symbolic dimensions; each must be in the file */
+    size_t n_dims;           /**< length of `dims` */
+    /** Shapes of inputs, from which symbolic dimensions that `dims` does not name take their sizes:
+     * for all inputs that have a dimension of that name.  A shape that contradicts the file, `dims`
+     * or another shape is an error, and so is a name that no input has. */
+    const wg_onnx_shape *shapes;
+    size_t n_shapes;            /**< length of `shapes` */
+    int64_t other_dims;         /**< of those that neither names; 0: they are an error */
     const wg_onnx_known *known; /**< inputs that are numbers now */
     size_t n_known;             /**< length of `known` */
     bool train; /**< dropout, and normalisation by the statistics of the batch, as in training */
@@ -80,8 +91,8 @@ typedef struct wg_onnx_import_options {
  *  frees *out; on failure it is NULL. error->warning: the first size that contradicts what the
  *  file declares. WG_EUNSUPPORTED: the message lists all that the file needs and that is missing;
  *  or numbers are needed that depend on an input (options->known). WG_EINVAL: a dimension has no
- *  size, a size is given to what is none or is fixed, no float initializer has a given name, or
- *  NULL; WG_EDATA: the file is malformed; WG_EIO; WG_ENOMEM. */
+ *  size, a size or a shape is given to what is none or is fixed, no float initializer has a given
+ *  name, or NULL; WG_EDATA: the file is malformed; WG_EIO; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_onnx_import(wg_graph **out, const char *path,
                                             const wg_onnx_import_options *options, wg_error *error);
 
