@@ -17,6 +17,7 @@ typedef struct command {
 
 int command_graph(int argc, char **argv);
 int command_gradcheck(int argc, char **argv);
+int command_run(int argc, char **argv);
 int command_diff(int argc, char **argv);
 int command_devices(int argc, char **argv);
 int command_bench(int argc, char **argv);
@@ -62,6 +63,7 @@ void complain_unknown(const char *what, const char *name, name_at *at);
 typedef struct result_file {
     const char *path;
     bool onnx;           /* an ONNX model, which may replace one; otherwise text or a picture */
+    bool npy;            /* an array of NumPy, likewise */
     const char *made_by; /* weights, which may replace those of was_made_by; NULL: none */
 } result_file;
 

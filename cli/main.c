@@ -26,6 +26,7 @@ static const command commands[] = {
     {"bleu", "score translations against references", command_bleu},
 #endif
     {"graph", "print or draw a model, its gradient or its plan", command_graph},
+    {"run", "run a model on numbers in files", command_run},
     {"diff", "compare two graphs, or one run in two ways", command_diff},
     {"onnx", "describe an ONNX model", command_onnx},
     {"export", "write a model as ONNX, or in another program's form", command_export},

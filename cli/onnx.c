@@ -88,8 +88,8 @@ int command_onnx(int argc, char **argv)
         parse,
         "FILE.onnx",
         "Describes an ONNX model: versions, inputs and outputs, sizes to give, ops with their "
-        "counts, and all that is not supported.\vThe commands graph, gradcheck, bench and diff "
-        "take such a file as a model, with --dim for its symbolic sizes.",
+        "counts, and all that is not supported.\vThe commands graph, run, gradcheck, bench and "
+        "diff take such a file as a model, with --dim for its symbolic sizes.",
         NULL,
         NULL,
         NULL};

@@ -61,8 +61,8 @@ static bool is_text(const beginning *b)
     return !memchr(b->bytes, '\0', b->n) && (is_utf8 || !has_control);
 }
 
-/* What a file is, by its first bytes, if no output replaces it; NULL otherwise. */
-static const char *kept_kind(const beginning *b, bool onnx)
+/* What a file is, by its first bytes, if this output does not replace it; NULL otherwise. */
+static const char *kept_kind(const beginning *b, const result_file *o)
 {
     static const struct {
         const char *begins, *kind;
@@ -76,9 +76,12 @@ static const char *kept_kind(const beginning *b, bool onnx)
             return texts[i].kind;
     if (is_weights(b))
         return "weights";
-    if (is_text(b) || begins_with(b, "\x89PNG") || (onnx && is_onnx(b)))
+    if (is_text(b) || begins_with(b, "\x89PNG") || (o->onnx && is_onnx(b)) ||
+        (o->npy && begins_with(b, "\x93NUMPY")))
         return NULL;
-    return onnx ? "neither text nor an ONNX model" : "neither text nor a picture";
+    return o->onnx  ? "neither text nor an ONNX model"
+           : o->npy ? "neither text nor an array of NumPy"
+                    : "neither text nor a picture";
 }
 
 static bool has(const char *folder, const char *name)
@@ -156,7 +159,7 @@ static int find_kept(const result_file *o, const char **kind)
     if (n < 0)
         return EXIT_IO;
     b.n = (size_t)n;
-    *kind = kept_kind(&b, o->onnx);
+    *kind = kept_kind(&b, o);
     return EXIT_OK;
 }
 

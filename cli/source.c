@@ -216,7 +216,10 @@ static wg_graph *import_file(const source *s, wg_value **loss, int *code)
 {
     wg_graph *g;
     wg_error error;
-    wg_onnx_import_options o = {.dims = s->options.dim, .n_dims = s->options.n_dims};
+    wg_onnx_import_options o = {.dims = s->options.dim,
+                                .n_dims = s->options.n_dims,
+                                .shapes = s->options.shapes,
+                                .n_shapes = s->options.n_shapes};
     if (wg_onnx_import(&g, s->name, &o, &error) != WG_OK)
         *code = complain_error(&error);
     else if (*error.warning)

@@ -18,6 +18,8 @@ typedef struct source_options {
     size_t n_ranges;
     wg_onnx_dim dim[MAX_RANGES]; /* --dim NAME=N: sizes of symbolic dimensions of a FILE.onnx */
     size_t n_dims;
+    const wg_onnx_shape *shapes; /* of inputs of a FILE.onnx, where numbers are given for them */
+    size_t n_shapes;
     const char *ops; /* --ops MODEL.so: files may have its ops; NULL: none */
 } source_options;
 

@@ -80,6 +80,7 @@ code 2 graph nowhere; says err "no model 'nowhere'"
 # the gradient at these weights
 code 0 gradcheck parts --order 2 --seeds 2; says out "parts "; says out "1 passed, 0 failed"
 code 0 gradcheck --model parts mlp --elements 1; says out "model mlp"; says out "2 passed, 0 failed"
+code 2 run parts; says err "parts: expected a model of numbers, got a folder of \`wengert train\`"
 code 1 gradcheck --model nowhere; says out "nowhere: not a model folder"
 cp parts/model.safetensors kept; : >parts/model.safetensors
 code 1 gradcheck parts; says out "FAIL: parts/model.safetensors"

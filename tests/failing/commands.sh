@@ -220,6 +220,10 @@ if [ $what = memory ]; then
     reads "" diff mlp --backends cpu,cpu --grad
     reads "" devices --no-limits --json
     "$wengert" export mlp mlp.onnx && reads "" onnx mlp.onnx
+    printf "wengert-graph 1\n%%x = input : f32[2,1] 'x'\n%%y = neg(%%x)\noutput 'y' = %%y\n" >neg.wg
+    header="{'descr': '<f8', 'fortran_order': True, 'shape': (2, 1)}"
+    printf "\\223NUMPY\\1\\0\\$(printf %03o ${#header})\\0%s\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0" "$header" >x.npy
+    reads "" run neg.wg --input x=x.npy --backend cpu
 fi
 
 # ---- what makes a file or a folder ----
