@@ -62,14 +62,15 @@ void complain_unknown(const char *what, const char *name, name_at *at);
 /** A file that a command is to write; path NULL: none. */
 typedef struct result_file {
     const char *path;
-    bool onnx;           /* an ONNX model, which may replace one; otherwise text or a picture */
-    bool npy;            /* an array of NumPy, likewise */
+    bool onnx; /* an ONNX model, which may replace one, too */
+    bool npy;  /* an array of NumPy, likewise */
+    bool text; /* text in words, which may replace any text; otherwise it must be a result */
     const char *made_by; /* weights, which may replace those of was_made_by; NULL: none */
 } result_file;
 
 /** Checks, before the work, that the outputs can be written; what is there stays.  Complains and
  * returns EXIT_USAGE if one of them would overwrite another, an input (NULL: none), standard input,
- * a file of a model, or one that is neither text, a picture nor what it is to be; EXIT_IO if it
+ * a file of a model, or one that does not begin like a result of these commands; EXIT_IO if it
  * cannot be written. */
 int check_outputs(const result_file *outputs, size_t n, const char *const *inputs, size_t n_inputs);
 /** After a stat of the file that failed, with errno: EXIT_OK if it is not there; complains and

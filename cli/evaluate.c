@@ -209,6 +209,15 @@ static int evaluate(const request *r)
     return code;
 }
 
+/* What the model was trained on is no input, but could not be made again. */
+static int check_training_texts(const request *r)
+{
+    const wg_settings *s = &r->model.settings;
+    const char *const sets[] = {s->train_set, s->train_sets[0], s->train_sets[1],
+                                s->valid_set, s->valid_sets[0], s->valid_sets[1]};
+    return check_outputs(&(result_file){.path = r->output, .text = true}, 1, sets, WG_COUNT(sets));
+}
+
 int command_evaluate(int argc, char **argv)
 {
     static const model_command asks = {
@@ -227,9 +236,11 @@ int command_evaluate(int argc, char **argv)
     request r = {.output = NULL};
     int code = model_parse(&r.model, &asks, argc, argv);
     if (code == EXIT_OK)
-        code = model_check_outputs(&r.model, &(result_file){.path = r.output}, 1);
+        code = model_check_outputs(&r.model, &(result_file){.path = r.output, .text = true}, 1);
     if (code == EXIT_OK)
         code = model_open(&r.model);
+    if (code == EXIT_OK)
+        code = check_training_texts(&r);
     if (code == EXIT_OK && !r.model.language)
         code = model_check_search(&r.model);
     if (code == EXIT_OK)

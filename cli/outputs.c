@@ -1,5 +1,5 @@
 /* Where a command may write: over nothing that it reads, nothing that a training has left, and
- * nothing that is of no form in which results are written. */
+ * nothing that does not begin like a result. */
 #include "cli/cli.h"
 #include "files/replace.h"
 #include "graph/text_buffer.h"
@@ -16,7 +16,7 @@
 
 /* ---- files that stay ------------------------------------------------------------------------- */
 
-enum { ENOUGH = 512, LONGEST = 4 }; /* bytes that tell what a file is, and of a character */
+enum { ENOUGH = 1024, LONGEST = 4 }; /* bytes that tell what a file is, and of a character */
 
 typedef struct beginning {
     unsigned char bytes[ENOUGH + LONGEST]; /* ended by zeros */
@@ -47,6 +47,34 @@ static bool is_onnx(const beginning *b)
            (type == 0 || type == 2) && field > 1 && field <= MAX_FIELD;
 }
 
+/* A line of a printed plan: its number, then the name of an op. */
+static bool is_step(const beginning *b)
+{
+    const char *text = (const char *)b->bytes;
+    const size_t blanks = strspn(text, " "), digits = strspn(text + blanks, "0123456789");
+    return digits > 0 && blanks + digits >= 5 && strncmp(text + blanks + digits, "  ", 2) == 0;
+}
+
+/* Does the file begin as one that these commands write?  Other texts are the user's. */
+static bool is_result(const beginning *b)
+{
+    static const char *const begins[] = {"\x89PNG\r\n\x1a\n",
+                                         "%PDF-",
+                                         "<svg",
+                                         "<!DOCTYPE html",
+                                         "digraph ",
+                                         "strict digraph ",
+                                         "wengert-graph ",
+                                         "memory of a run: ",
+                                         "op                        nodes ",
+                                         "{\n  \"source\": [",
+                                         "{\n  \"keys\": ["};
+    for (size_t i = 0; i < WG_COUNT(begins); i++)
+        if (begins_with(b, begins[i]))
+            return true;
+    return is_step(b) || (begins_with(b, "<?xml ") && strstr((const char *)b->bytes, "<svg"));
+}
+
 /* UTF-8, whatever a model may have translated, or another encoding without control characters. */
 static bool is_text(const beginning *b)
 {
@@ -61,7 +89,7 @@ static bool is_text(const beginning *b)
     return !memchr(b->bytes, '\0', b->n) && (is_utf8 || !has_control);
 }
 
-/* What a file is, by its first bytes, if this output does not replace it; NULL otherwise. */
+/* What a file is, by its first bytes, if the output does not replace it; NULL otherwise. */
 static const char *kept_kind(const beginning *b, const result_file *o)
 {
     static const struct {
@@ -76,9 +104,11 @@ static const char *kept_kind(const beginning *b, const result_file *o)
             return texts[i].kind;
     if (is_weights(b))
         return "weights";
-    if (is_text(b) || begins_with(b, "\x89PNG") || (o->onnx && is_onnx(b)) ||
-        (o->npy && begins_with(b, "\x93NUMPY")))
+    if (is_result(b) || (o->onnx && is_onnx(b)) || (o->npy && begins_with(b, "\x93NUMPY")) ||
+        (o->text && is_text(b)))
         return NULL;
+    if (is_text(b))
+        return "a text that is no such result";
     return o->onnx  ? "neither text nor an ONNX model"
            : o->npy ? "neither text nor an array of NumPy"
                     : "neither text nor a picture";

@@ -88,16 +88,65 @@ code 2 graph mlp -o kept/onnx/encoder.onnx; says err "neither text nor a picture
 code 0 export mlp mlp.onnx; cp mlp.onnx before; code 0 export mlp mlp.onnx --training-step
 holds "an ONNX model is replaced by another" -n "$(cmp before mlp.onnx 2>&1)"
 printf 'vier \001 \344\n' >latin1; printf 'vier \001 \303\244\n' >utf8
-code 2 graph mlp --svg latin1; says err "neither text nor a picture" # too odd to be known as text
-code 0 graph mlp --svg utf8; printf 'vier \344\n' >latin1; code 0 graph mlp --svg latin1
+evaluates() { code $1 evaluate --model model input target --output $2; } # which writes text in words
+evaluates 2 latin1; says err "neither text nor a picture" # too odd to be known as text
+evaluates 0 utf8; printf 'vier \344\n' >latin1; evaluates 0 latin1
 printf '\211PNG\r\n\032\n\0\0' >mlp.svg
 code 0 graph mlp --svg mlp.svg; code 0 graph mlp --svg mlp.svg; code 0 graph mlp -o mlp.svg
+
+# a text of one's own, which no output begins like
+printf 'digraphs are two letters\n' >words.en; printf '#include <stdio.h>\n' >prog.c; echo '1  one' >numbers.txt
+printf '<?xml version="1.0"?>\n<tmx version="1.4"/>\n' >pairs.tmx; printf '{"mine": 1}\n' >own.json
+for file in words.en prog.c numbers.txt pairs.tmx own.json; do
+    cp $file before
+    kept="wengert: $file: there is a file already, a text that is no such result, which the output would overwrite; "
+    kept="${kept}give the output another name, or remove that file"
+    for option in -o --svg --html "--dot -o" "--costs -o" "--memory-timeline -o"; do
+        code 2 graph mlp $option $file; has_line err "$kept"
+    done
+    code 2 export mlp $file; has_line err "$kept"
+    code 2 diff mlp --backends cpu,simd --svg $file; has_line err "$kept"
+    cp $file curves.svg
+    code 2 plot model -o curves.svg; says err "curves.svg: there is a file already, a text that is no such result"
+    code 2 translate --model model --attention-plot curves.svg; says err "curves.svg: there is a file already, a text"
+    rm curves.svg; cp $file curves.json
+    code 2 translate --model model --attention-plot curves.svg; says err "curves.json: there is a file already, a text"
+    rm curves.json
+    holds "$file" -z "$(cmp before $file 2>&1)"
+    evaluates 0 $file; holds "a text in words takes the place of any" -n "$(cmp before $file 2>&1)"
+done
+for option in -o --svg --png --html "--dot -o" "--costs -o" "--plan -o" "--memory-timeline -o"; do
+    : >again; rm -f first # a result replaces an empty file, itself and another result
+    code 0 graph mlp $option again; cp again first; code 0 graph mlp $option again
+    holds "$option twice" -z "$(cmp first again 2>&1)"
+    code 0 graph mlp --svg again; holds "$option, then another" -n "$(grep '</svg>' again)"
+done
+printf '%%PDF-1.5\n' >again; code 0 graph mlp --svg again; printf '<svg/>' >again; code 0 graph mlp -o again
+code 0 export mlp again; code 0 export mlp again; code 2 graph mlp --svg again; says err "neither text nor a picture"
+if command -v gnuplot >which; then
+    code 0 train --config small.yml --model plotted --after 2u --disp-freq 1u
+    for i in 1 2; do
+        code 0 plot plotted -o again.svg; code 0 graph mlp --memory-plot again.svg; code 0 graph mlp --svg again.svg
+        for heads in mean all; do
+            code 0 translate --model model --attention-plot map.svg --attention-of encoder/layer0 --heads $heads
+            code 0 translate --model model --attention-plot map.svg --heads $heads
+        done
+    done
+fi
+cp input trained.en; cp target trained.de
+code 0 train --config small.yml --model paired --train-sets trained.en trained.de --vocab-kind words --after 1u
+for file in trained.en trained.de; do
+    code 2 evaluate --model paired input target --output $file; says err "$file: the output would overwrite the input $file"
+done
+holds "texts of the training" -z "$(cmp input trained.en 2>&1; cmp target trained.de 2>&1)"
 
 # a file that cannot be written whole stays as it was, and where there was none, none is left
 code 0 graph mlp -o whole.wg; cp whole.wg before
 for file in whole.wg new.wg; do
     (trap '' XFSZ; ulimit -f 1; exec "$wengert" graph encoder --grad -o $file) 2>err
-    exits 4 "a graph of more than the limit"; says err "$file: write: File too large"
+    got=$?; checks=$((checks + 1))
+    [ $got -eq 4 ] || fail "a graph of more than the limit: exit code $got, expected 4"
+    says err "$file: write: File too large"
 done
 holds "the old graph" -z "$(cmp before whole.wg 2>&1)"; holds "no new graph" ! -e new.wg
 ln -s whole.wg link.wg; code 0 graph mlp --grad -o link.wg
@@ -162,4 +211,4 @@ says kept.safetensors kept
 holds "what was kept" -z "$(diff -r kept as_it_was)"
 code 0 info model
 
-finish 225
+finish 450
