@@ -270,13 +270,16 @@ static wg_status resume(wg_trainer *t)
         status = check_position(t);
     if (status != WG_OK)
         return status;
+    if (*t->error.warning)
+        wgi_report_note(t, "%s", t->error.warning);
     forget_best(t);
+    status = wgi_trainer_check_best(t); /* before the checkpoint that it may need is removed */
+    if (status != WG_OK)
+        return status;
     wgi_checkpoint_tidy(folder,
                         t->task.files.keep); /* which a process that died may not have done */
     t->saved = p->update;
     t->seconds_until = p->seconds;
-    if (*t->error.warning)
-        wgi_report_note(t, "%s", t->error.warning);
     wgi_report_note(t, "%s: resuming after update %" PRId64, folder, p->update);
     return WG_OK;
 }

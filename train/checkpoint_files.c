@@ -333,12 +333,30 @@ wg_status wgi_checkpoint_set_aside(const char *folder, int64_t update, bool *mov
     return status;
 }
 
-/* ---- starting anew --------------------------------------------------------------------------- */
-
-static void best_name(char name[64], const char *metric)
+/* A path in that part of the folder; NULL without memory. */
+static char *best_path(const char *folder, const char *sub, const char *metric)
 {
-    snprintf(name, 64, "best-%s.safetensors", metric);
+    return wg_folder_path(folder, "%sbest-%s.safetensors", sub, metric);
 }
+
+wg_status wgi_checkpoint_set_best_aside(const char *folder, const char *metric, bool *moved,
+                                        wg_error *error)
+{
+    char *from = best_path(folder, "", metric), *to = best_path(folder, DAMAGED "/", metric);
+    wg_status status = from && to ? wgi_file_exists(from, moved, error) : no_memory(folder, error);
+    *moved = status == WG_OK && *moved;
+    if (*moved)
+        status = wgi_checkpoint_check_place(folder, error);
+    if (*moved && status == WG_OK)
+        status = wgi_folder_make_in(folder, DAMAGED, error);
+    if (*moved && status == WG_OK && rename(from, to) != 0)
+        status = wgi_error_errno(error, from, "move it to " DAMAGED);
+    free(from);
+    free(to);
+    return status;
+}
+
+/* ---- starting anew --------------------------------------------------------------------------- */
 
 /* All files of the kinds in checkpoints/ or below, then the folder itself if it is empty. */
 static wg_status clear_checkpoints(const char *folder, const char *sub, wg_error *error)
@@ -365,9 +383,10 @@ wg_status wg_checkpoint_clear(const char *folder, const wg_checkpoint_options *o
     if (status == WG_OK && options->other)
         status = remove_path(wg_folder_path(folder, "%s", options->other), folder, error);
     for (size_t i = 0; i < options->n_metrics && status == WG_OK; i++) {
-        char name[64];
-        best_name(name, options->metrics[i]);
-        status = remove_path(wg_folder_path(folder, "%s", name), folder, error);
+        status = remove_path(best_path(folder, "", options->metrics[i]), folder, error);
+        if (status == WG_OK)
+            status =
+                remove_path(best_path(folder, DAMAGED "/", options->metrics[i]), folder, error);
     }
     if (status == WG_OK)
         status = clear_checkpoints(folder, DAMAGED, error);

@@ -59,6 +59,10 @@ void wgi_checkpoint_tidy(const char *folder, int64_t keep);
 wg_status wgi_checkpoint_set_aside(const char *folder, int64_t update, bool *moved,
                                    wg_error *error);
 
+/* Moves the best model by that metric to checkpoints/damaged/; *moved: there was one. */
+wg_status wgi_checkpoint_set_best_aside(const char *folder, const char *metric, bool *moved,
+                                        wg_error *error);
+
 enum { WGI_NAME_SIZE = 256 }; /* of a file, without its folder, with the 0 at its end */
 
 /* Of a folder without a checkpoint: the name of a file of weights, which a new training would

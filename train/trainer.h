@@ -153,6 +153,11 @@ bool wgi_trainer_metric(const wg_trainer *t, size_t i, char name[WG_METRIC_NAME]
 void wgi_trainer_facts(wg_trainer *t);
 void wgi_trainer_names(wg_trainer *t);
 
+/* ---- best.c ---------------------------------------------------------------------------------- */
+
+/* On resuming: the files of the best models are whole, are made again, or no longer count. */
+wg_status wgi_trainer_check_best(wg_trainer *t);
+
 /* ---- save.c ---------------------------------------------------------------------------------- */
 
 /* Saves a checkpoint of the last update, unless there is one.  Called on all ranks. */

@@ -114,6 +114,39 @@ code 3 translate --model hurt; says err "hurt: its vocabulary is not the one tha
 code 0 average mean.safetensors model/model.safetensors model/model.safetensors
 code 3 translate --model hurt --weights "$work/mean.safetensors"; says err "its vocabulary is not the one"
 
+# damaged best weights, when the run is resumed: made again from a checkpoint with the same weights
+for average in 0 0.1; do
+    rm -rf kept; from=model; [ $average = 0 ] || from=average
+    code 0 train --config small.yml --model kept --after 4u --valid-freq 2u --save-freq 2u --keep 5 \
+        --exponential-smoothing $average
+    best=kept/best-cross-entropy.safetensors
+    at=$(sed -n '/"best"/,$s/.*"update": \([0-9]*\).*/\1/p' kept/progress.json | head -1)
+    from=kept/checkpoints/$from-0000000$at.safetensors
+    cp $best whole; last=$(($(wc -c <whole) - 3))
+    flip $best $last
+    code 3 translate --model kept; says err "$best: tensor "
+    code 0 train --model kept --after 4u; says err "$best: tensor "
+    says err "; it is made again from $from"; holds "the best" -z "$(cmp whole $best 2>&1)"
+    code 0 train --model kept --after 4u; holds "no word of it" -z "$(grep best err)"
+    rm $best
+    code 0 train --model kept --after 4u; says err "$best: it is missing; it is made again from $from"
+    holds "the best" -z "$(cmp whole $best 2>&1)"
+done
+# ... or else set aside
+code 0 train --config small.yml --model kept --after 4u --valid-freq 3u --save-freq 2u --overwrite
+lost="; no checkpoint has its weights, those of update 3, so the best model is looked for again"
+holds "no such checkpoint" -z "$(ls kept/checkpoints | grep 3)"
+code 0 train --model kept --after 4u; holds "no word of it" -z "$(grep best err)"
+flip $best $last; cp $best damaged
+code 0 train --model kept --after 5u; says err "$best: tensor "
+says err "$lost; the file is now in checkpoints/damaged/"
+holds "the damaged file" -z "$(cmp damaged kept/checkpoints/damaged/best-cross-entropy.safetensors 2>&1)"
+code 0 translate --model kept
+code 0 train --model kept --after 6u; holds "it counts no longer" -z "$(grep missing err)"
+holds "another best" -s $best; code 0 info kept; says out cross-entropy
+code 0 train --config small.yml --model kept --after 1u --overwrite
+holds "what is overwritten" -z "$(ls kept/checkpoints/damaged 2>/dev/null)"
+
 # weights that are no numbers: a file of another program, without checksums
 python=$(command -v python3)
 if [ -n "$python" ]; then
@@ -326,4 +359,4 @@ ln -s circle circle
 code 4 train --model circle --after 1u --config small.yml; says err "Too many levels of symbolic links"
 code 4 translate --model circle; says err "circle/config.yml: look for it: Too many levels"
 
-finish 150
+finish 350
