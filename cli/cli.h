@@ -65,13 +65,14 @@ typedef struct result_file {
     bool onnx; /* an ONNX model, which may replace one, too */
     bool npy;  /* an array of NumPy, likewise */
     bool text; /* text in words, which may replace any text; otherwise it must be a result */
+    const char *ending;  /* that a name with an ending must have, as in ".svg"; NULL: any */
     const char *made_by; /* weights, which may replace those of was_made_by; NULL: none */
 } result_file;
 
 /** Checks, before the work, that the outputs can be written; what is there stays.  Complains and
  * returns EXIT_USAGE if one of them would overwrite another, an input (NULL: none), standard input,
- * a file of a model, or one that does not begin like a result of these commands; EXIT_IO if it
- * cannot be written. */
+ * a file of a model, or one that does not begin like a result of these commands, or has a name that
+ * ends as that of another format; EXIT_IO if it cannot be written. */
 int check_outputs(const result_file *outputs, size_t n, const char *const *inputs, size_t n_inputs);
 /** After a stat of the file that failed, with errno: EXIT_OK if it is not there; complains and
  * returns EXIT_IO if that cannot be told. */

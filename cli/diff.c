@@ -156,7 +156,8 @@ int command_diff(int argc, char **argv)
     if (code != EXIT_OK)
         return code;
     source from[2] = {{.name = NULL}};
-    const result_file pictures[] = {{.path = r.svg}, {.path = r.png}};
+    const result_file pictures[] = {{.path = r.svg, .ending = ".svg"},
+                                    {.path = r.png, .ending = ".png"}};
     code = check_outputs(pictures, WG_COUNT(pictures), r.name, (size_t)r.n_names);
     if (code == EXIT_OK)
         code = source_check_options(&r.options, r.name, (size_t)r.n_names);

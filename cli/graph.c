@@ -347,8 +347,8 @@ static int show(wg_graph *g, const source *s, request *r)
 static int check_files(const request *r)
 {
     const result_file outputs[] = {{.path = r->output},
-                                   {.path = r->svg},
-                                   {.path = r->png},
+                                   {.path = r->svg, .ending = ".svg"},
+                                   {.path = r->png, .ending = ".png"},
                                    {.path = r->html},
                                    {.path = r->plot}};
     return check_outputs(outputs, WG_COUNT(outputs), &r->model, 1);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -271,6 +272,17 @@ static int check_name(const char *path)
     return EXIT_USAGE;
 }
 
+/* A picture named like another format would not be opened as what it is. */
+static int check_ending(const result_file *o)
+{
+    const char *slash = strrchr(o->path, '/'), *name = slash ? slash + 1 : o->path,
+               *dot = strrchr(name, '.');
+    if (!o->ending || !dot || dot == name || strcasecmp(dot, o->ending) == 0)
+        return EXIT_OK;
+    complain("%s: expected a file named %s, got one named %s", o->path, o->ending, dot);
+    return EXIT_USAGE;
+}
+
 int check_writable(const char *path)
 {
     struct stat s;
@@ -306,6 +318,8 @@ int check_outputs(const result_file *outputs, size_t n, const char *const *input
             code = check_inputs(path, inputs, n_inputs);
         if (code == EXIT_OK)
             code = check_kept(&outputs[i]);
+        if (code == EXIT_OK)
+            code = check_ending(&outputs[i]);
         if (code == EXIT_OK)
             code = check_writable(path);
     }

@@ -140,6 +140,17 @@ for file in trained.en trained.de; do
 done
 holds "texts of the training" -z "$(cmp input trained.en 2>&1; cmp target trained.de 2>&1)"
 
+# a picture has the name of its format, or one without an ending
+for named in svg:a.png svg:none/x.en png:x.jpg png:.x.svg; do
+    for command in "graph mlp" "diff mlp --backends cpu,simd"; do
+        code 2 $command --${named%:*} ${named#*:}
+        has_line err "wengert: ${named#*:}: expected a file named .${named%:*}, got one named .${named##*.}"
+    done
+done
+holds "no picture" ! -e a.png -a ! -e x.jpg
+code 2 onnx kept/onnx/encoder.onnx --svg a.png; says err "wengert: a.png: expected a file named .svg, got one named .png"
+code 0 graph mlp --svg A.SVG --png .png; says A.SVG "</svg>"; mkdir a.b; code 0 graph mlp --svg a.b/c; says a.b/c "</svg>"
+
 # a file that cannot be written whole stays as it was, and where there was none, none is left
 code 0 graph mlp -o whole.wg; cp whole.wg before
 for file in whole.wg new.wg; do
@@ -211,4 +222,4 @@ says kept.safetensors kept
 holds "what was kept" -z "$(diff -r kept as_it_was)"
 code 0 info model
 
-finish 450
+finish 480
