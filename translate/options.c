@@ -4,6 +4,7 @@
 
 #include "graph/nearest.h"
 #include "wengert/ops/linalg.h"
+#include "wengert/text/vocabulary.h"
 
 #include <string.h>
 
@@ -70,6 +71,18 @@ static bool with_validation(const wg_settings *s)
     return s->type == WG_TYPE_LM ? s->valid_set != NULL : with_built_in(s) || s->valid_sets[0];
 }
 
+/* Vocabularies that are given are as they are. */
+static bool with_building(const wg_settings *s)
+{
+    return !s->vocabs[0];
+}
+
+static bool with_building_pieces(const wg_settings *s)
+{
+    return with_building(s) &&
+           (s->vocab_kind == WG_VOCABULARY_BPE || s->vocab_kind == WG_VOCABULARY_UNIGRAM);
+}
+
 static bool with_learned_positions(const wg_settings *s)
 {
     return s->net.positions == WG_POSITIONS_LEARNED;
@@ -100,6 +113,9 @@ static bool with_an_end(const wg_settings *s)
 #define TRANSLATOR .needs = "--type transformer", .has_effect = for_translation
 #define LANGUAGE .needs = "--type lm", .has_effect = for_language
 #define VALIDATION .needs = "a validation set", .has_effect = with_validation
+#define BUILDS .needs = "a vocabulary to build", .has_effect = with_building
+#define BUILDS_PIECES                                                                              \
+    .needs = "a vocabulary of bpe or unigram to build", .has_effect = with_building_pieces
 #define LEARNED .needs = "--positions learned", .has_effect = with_learned_positions
 #define SMOOTHING .needs = "--label-smoothing", .has_effect = with_smoothing
 #define ADAM .needs = "--optimizer adam or adamw", .has_effect = with_adam
@@ -149,14 +165,17 @@ static const wg_option table[] = {
     {"vocab-kind", .aliases = "vocab-type",
      OPTION(CHOICE, WORDING, TRAIN, vocab_kind),
      .choices = "bpe|unigram|words|chars", .default_value = "bpe", .unit = "KIND",
+     BUILDS,
      .doc = "kind of token: SentencePiece pieces (bpe or unigram), whole words, or characters"},
     {"vocab-size", .aliases = "dim-vocabs",
      OPTION(WHOLE, WORDING, TRAIN, vocab_size),
      .min = 5, .max = 10000000, .default_value = "8000", .unit = "TOKENS",
+     BUILDS,
      .doc = "maximum size of a vocabulary"},
     {"vocab-tokenized",
      OPTION(BOOL, WORDING, TRAIN, vocab_tokenized),
      .default_value = "false", .implied_value = "true",
+     BUILDS_PIECES,
      .doc = "for tokenised text: bpe and unigram pieces end only at blanks and mark ends of "
             "words, as in subword-nmt"},
     {"max-length", .aliases = "max-source-positions|max-target-positions",

@@ -446,6 +446,15 @@ static bool may_change(const wg_settings *model, const wg_option *o)
     return any;
 }
 
+/* How to build vocabularies says nothing where the model was given them: the command that began the
+ * run says it again, but config.yml has what they are. */
+static bool says_nothing(const wg_settings *model, const wg_option *o)
+{
+    return model->vocabs[0] && (o->offset == offsetof(wg_settings, vocab_kind) ||
+                                o->offset == offsetof(wg_settings, vocab_size) ||
+                                o->offset == offsetof(wg_settings, vocab_tokenized));
+}
+
 wg_status wg_settings_override(wg_settings *model, const wg_settings *over, wg_error *error)
 {
     wgi_error_clear(error);
@@ -453,12 +462,12 @@ wg_status wg_settings_override(wg_settings *model, const wg_settings *over, wg_e
     const wg_option *o;
     for (size_t i = 0; status != WG_ENOMEM && (o = wg_option_at(i)); i++)
         if (wg_settings_given(over, o) && !wg_settings_equal(model, over, o) &&
-            !may_change(model, o))
+            !may_change(model, o) && !says_nothing(model, o))
             status = refuse(model, over, o, error);
     if (status != WG_OK)
         return status;
     for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++)
-        if (wg_settings_given(over, o))
+        if (wg_settings_given(over, o) && !says_nothing(model, o))
             status = take(model, over, o);
     return status == WG_OK ? WG_OK : wgi_error_set(error, status, "out of memory");
 }

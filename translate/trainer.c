@@ -106,6 +106,17 @@ static wg_status set_files(wgi_translation *m, wg_trainer *t)
     return status;
 }
 
+/* The settings say what the vocabularies are that were given, not how they would have been built. */
+static void describe_given(wg_settings *s, const wg_vocabularies *v)
+{
+    enum { LEAST = 5 }; /* of vocab-size */
+    const int64_t size[2] = {wg_vocabulary_size(v->side[0]), wg_vocabulary_size(v->side[1])};
+    const int64_t larger = size[0] > size[1] ? size[0] : size[1];
+    s->vocab_kind = wg_vocabulary_kind_of(v->side[0]);
+    s->vocab_size = larger > LEAST ? larger : LEAST;
+    s->vocab_tokenized = false;
+}
+
 static wg_status open_data(void *context, wg_trainer *t)
 {
     wgi_translation *m = context;
@@ -116,6 +127,8 @@ static wg_status open_data(void *context, wg_trainer *t)
         status = wgi_data_open(&m->data, s, error);
     if (status != WG_OK)
         return status;
+    if (s->vocabs[0] && !m->data.of_folder)
+        describe_given(s, &m->data.vocabularies);
     s->net.source_vocabulary = wg_vocabulary_size(m->data.vocabularies.side[0]);
     s->net.target_vocabulary = wg_vocabulary_size(m->data.vocabularies.side[1]);
     status = wgi_feed_open(&m->train, &m->data, m->data.train, s, error);

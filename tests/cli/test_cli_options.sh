@@ -111,10 +111,27 @@ if "$wengert" train --help >out 2>err; then
     has_line err "wengert: --numbers has no effect without the built-in corpus"
     code 0 $one --optimizer sgd --adam-beta2 0.9
     has_line err "wengert: --adam-beta2 has no effect without --optimizer adam or adamw"
+    # a vocabulary that is given is not built: how is named, and config.yml has what it is
+    code 0 $one --train-sets text text --vocab-kind words --vocab-tokenized
+    has_line err "wengert: --vocab-tokenized has no effect without a vocabulary of bpe or unigram to build"
+    holds "other notes" "$(grep -c 'no effect' err)" = 1
+    mv m/vocab.txt words.txt
+    given="train given --config small.yml --train-sets text text --vocabs words.txt"
+    for after in 1u 2u; do # the same command resumes
+        code 0 $given --after $after --vocab-kind chars --vocab-size 50 --vocab-tokenized
+        has_line err "wengert: --vocab-kind has no effect without a vocabulary to build"
+        has_line err "wengert: --vocab-size has no effect without a vocabulary to build"
+        has_line err "wengert: --vocab-tokenized has no effect without a vocabulary of bpe or unigram to build"
+        says given/config.yml "vocab-kind: words "; says given/config.yml "vocab-size: 7 "
+        says given/config.yml "vocab-tokenized: false "
+    done
+    says err "resuming after update 1"
+    code 0 $given --after 3u; holds "notes" "$(grep -c 'no effect' err)" = 0
+    code 2 train given --after 3u --d-model 8; says err "d-model: expected 16, as in the model, got 8"
     code 2 train --config small.yml --after 1u --exponential-smoothing 2
     has_line err "wengert: --exponential-smoothing: expected a number from 0 to 1, got '2'"
     code 0 $one --optimizer sgd --momentum 0.9 --weight-decay 0.1 --valid-freq 1u --numbers 400
     holds "notes" "$(grep -c 'no effect' err)" = 0
 fi
 
-finish 130
+finish 155
