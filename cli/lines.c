@@ -99,6 +99,11 @@ int lines_next(lines *l, size_t max, const char *const **line, size_t *n)
         if ((code = fill(l)) != EXIT_OK)
             return code;
     }
+    const char *wide = l->begun || !l->size ? NULL : wgi_text_wide(l->bytes, l->size);
+    if (wide) {
+        complain("standard input: " WGI_TEXT_IS_WIDE, wide, wide);
+        return EXIT_DATA;
+    }
     code = split(l, max, n);
     if (code != EXIT_OK)
         complain("out of memory for %zu bytes of lines", l->size);

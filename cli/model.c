@@ -1,5 +1,6 @@
 #include "cli/model.h"
 #include "cli/threads.h"
+#include "translate/translator.h"
 #include "wengert/translate/folder.h"
 
 #include <stdlib.h>
@@ -204,10 +205,15 @@ int model_check_search(const model *m)
 
 void model_warn_cut(const model *m, size_t line, size_t cut)
 {
+    const size_t limit = wgi_translator_limit(m->translator);
+    const int64_t wanted = m->settings.max_input;
     if (cut && !m->settings.quiet)
-        complain("line %zu is too long: its last %zu token%s left out; the limit is "
-                 "--max-input-length, or the learned positions of the model",
-                 line, cut, cut == 1 ? " is" : "s are");
+        complain("line %zu is too long: its last %zu token%s left out; the limit, %s, is %zu "
+                 "token%s",
+                 line, cut, cut == 1 ? " is" : "s are",
+                 wanted > 0 && limit == (size_t)wanted ? "--max-input-length"
+                                                       : "by the learned positions of the model",
+                 limit, limit == 1 ? "" : "s");
 }
 
 int model_check_outputs(const model *m, const result_file *outputs, size_t n)
@@ -232,9 +238,12 @@ int model_read_pairs(const model *m, wg_corpus **pairs)
     if (status != WG_OK)
         return complain_error(&error);
     const size_t repaired = wg_corpus_repaired(*pairs);
+    const int side = wg_corpus_first_repaired(*pairs, 0) == 0;
     if (repaired && !m->settings.quiet)
-        complain("%zu line%s of %s and %s %s not UTF-8: each wrong byte and NUL is read as U+FFFD",
+        complain("%zu line%s of %s and %s %s not UTF-8, the first of them line %zu of %s: each "
+                 "wrong byte and NUL is read as U+FFFD",
                  repaired, repaired == 1 ? "" : "s", m->files[0], m->files[1],
-                 repaired == 1 ? "is" : "are");
+                 repaired == 1 ? "is" : "are", wg_corpus_first_repaired(*pairs, side),
+                 m->files[side]);
     return EXIT_OK;
 }

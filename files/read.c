@@ -22,8 +22,11 @@ const char *wgi_folder_missing(const char *path)
     struct stat s;
     if (!*path)
         return "the name is empty";
-    if (stat(path, &s) != 0)
-        return errno == ENOENT || errno == ENOTDIR ? "no such folder" : NULL;
+    if (stat(path, &s) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            return NULL;
+        return lstat(path, &s) == 0 && S_ISLNK(s.st_mode) ? "a link to nothing" : "no such folder";
+    }
     switch (s.st_mode & S_IFMT) {
     case S_IFDIR: return NULL;
     case S_IFREG: return "a file, not a folder";

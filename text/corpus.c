@@ -15,10 +15,11 @@ enum { SIDES = 2 };
 
 struct wg_corpus {
     size_t n, empty, too_long, repaired;
-    int32_t *ids;  /* of all sentences: pair by pair, source first */
-    size_t *first; /* [2 n + 1] where each begins                   */
-    char *bytes;   /* lines ended by NUL, or NULL                   */
-    size_t *line;  /* [2 n] where each begins in bytes              */
+    size_t first_repaired[SIDES]; /* the number of the first such line, from 1; 0: none */
+    int32_t *ids;                 /* of all sentences: pair by pair, source first */
+    size_t *first;                /* [2 n + 1] where each begins                   */
+    char *bytes;                  /* lines ended by NUL, or NULL                   */
+    size_t *line;                 /* [2 n] where each begins in bytes              */
     uint64_t hash;
 };
 
@@ -28,8 +29,9 @@ typedef struct reader {
     const char *name[SIDES];
     wgi_text text[SIDES];
     wgi_slice *lines[SIDES];
-    size_t n_lines[SIDES], repaired; /* repaired: lines that are not UTF-8 */
-    wgi_encoded *sentence;           /* [2 n_lines]: line i of side s at 2 i + s */
+    size_t n_lines[SIDES];
+    size_t repaired, first_repaired[SIDES]; /* lines that are not UTF-8 */
+    wgi_encoded *sentence;                  /* [2 n_lines]: line i of side s at 2 i + s */
     wg_corpus_options options;
     const wg_span_options *spans; /* of a single text; NULL: there are two */
     wg_error *error;
@@ -54,7 +56,11 @@ static wg_status split(reader *r, int side)
     for (size_t i = 0; i < n; i++) {
         wgi_slice *at = &r->lines[side][i];
         wgi_next_line(&rest, at);
-        r->repaired += !wgi_text_clean(at->text, at->size);
+        if (wgi_text_clean(at->text, at->size))
+            continue;
+        r->repaired++;
+        if (!r->first_repaired[side])
+            r->first_repaired[side] = i + 1;
     }
     return WG_OK;
 }
@@ -71,16 +77,33 @@ static wg_status without_source(reader *r)
     return WG_OK;
 }
 
+/* Adds to an error what explains it: a text whose lines end in a carriage return alone, as on old
+ * Macs, is a single line here. */
+static void hint_at_returns(reader *r)
+{
+    for (int side = 0; side < SIDES; side++) {
+        const wgi_text *t = &r->text[side];
+        const char *at = t->size ? memchr(t->bytes, '\r', t->size - 1) : NULL;
+        bool named = side > 0 && strcmp(r->name[0], r->name[1]) == 0;
+        if (at && !named && !memchr(t->bytes, '\n', t->size))
+            wgi_error_add(r->error,
+                          "; %s has carriage returns, but no newlines: tr '\\r' '\\n' makes "
+                          "lines of it",
+                          r->name[side]);
+    }
+}
+
 static wg_status split_both(reader *r)
 {
     wg_status status = split(r, 1);
     if (status == WG_OK)
         status = r->spans ? without_source(r) : split(r, 0);
-    if (status == WG_OK && r->n_lines[0] != r->n_lines[1])
-        return wgi_error_set(r->error, WG_EDATA,
-                             "%s and %s: expected equally many lines, got %zu and %zu", r->name[0],
-                             r->name[1], r->n_lines[0], r->n_lines[1]);
-    return status;
+    if (status != WG_OK || r->n_lines[0] == r->n_lines[1])
+        return status;
+    wgi_error_set(r->error, WG_EDATA, "%s and %s: expected equally many lines, got %zu and %zu",
+                  r->name[0], r->name[1], r->n_lines[0], r->n_lines[1]);
+    hint_at_returns(r);
+    return WG_EDATA;
 }
 
 /* Encodes all lines in parallel.  Each result has its own place, so the order does not matter. */
@@ -224,6 +247,7 @@ static wg_status nothing_left(reader *r, const wg_corpus *c)
     if (r->options.max_length)
         wgi_error_add(r->error, ", %zu longer than %zu tokens", c->too_long, r->options.max_length);
     wgi_error_add(r->error, ")");
+    hint_at_returns(r);
     return WG_EDATA;
 }
 
@@ -238,8 +262,10 @@ static wg_status build(wg_corpus **out, reader *r, const wg_vocabulary *const vo
         status = encode(r, vocabulary);
     if (status == WG_OK && !(c = calloc(1, sizeof *c)))
         status = no_memory(r);
-    if (status == WG_OK)
+    if (status == WG_OK) {
         c->repaired = r->repaired; /* NOLINT(clang-analyzer-core.NullDereference): not NULL here */
+        memcpy(c->first_repaired, r->first_repaired, sizeof c->first_repaired);
+    }
     if (status == WG_OK && r->spans)
         status = cut(c, r);
     else if (status == WG_OK)
@@ -271,9 +297,9 @@ wg_status wg_corpus_read(wg_corpus **out, const char *source_path, const char *t
     if (!out || !source_path || !target_path || !source || !target)
         return wgi_error_set(error, WG_EINVAL, "wg_corpus_read: an argument is NULL");
     r.options = options ? *options : (wg_corpus_options){0};
-    wg_status status = wgi_text_read(&r.text[0], source_path, error);
+    wg_status status = wgi_text_read_lines(&r.text[0], source_path, error);
     if (status == WG_OK)
-        status = wgi_text_read(&r.text[1], target_path, error);
+        status = wgi_text_read_lines(&r.text[1], target_path, error);
     if (status == WG_OK)
         status = build(out, &r, (const wg_vocabulary *const[]){source, target});
     free(r.text[0].bytes);
@@ -322,7 +348,7 @@ wg_status wg_corpus_read_spans(wg_corpus **out, const char *path, const wg_vocab
         *out = NULL;
     if (!out || !path || !v || !options)
         return wgi_error_set(error, WG_EINVAL, "wg_corpus_read_spans: an argument is NULL");
-    wg_status status = wgi_text_read(&r.text[1], path, error);
+    wg_status status = wgi_text_read_lines(&r.text[1], path, error);
     if (status == WG_OK)
         status = build_spans(out, &r, v, options);
     free(r.text[1].bytes);
@@ -371,6 +397,11 @@ size_t wg_corpus_too_long(const wg_corpus *c)
 size_t wg_corpus_repaired(const wg_corpus *c)
 {
     return c->repaired;
+}
+
+size_t wg_corpus_first_repaired(const wg_corpus *c, int side)
+{
+    return c->first_repaired[side != 0];
 }
 
 wg_sentence wg_corpus_sentence(const wg_corpus *c, size_t i, int side)

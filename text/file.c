@@ -175,3 +175,61 @@ wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error)
         memmove(out->bytes, out->bytes + mark, out->size -= mark);
     return status;
 }
+
+/* How many of the bytes `first`, `first` + `step`, ... are zero, of how many. */
+typedef struct zeros {
+    size_t n, of;
+} zeros;
+
+static zeros count_zeros(const char *text, size_t size, size_t first, size_t step)
+{
+    zeros z = {0, 0};
+    for (size_t i = first; i < size; i += step, z.of++)
+        z.n += text[i] == 0;
+    return z;
+}
+
+/* Most characters of western texts have a high byte of zero, and none has a low one. */
+static const char *by_zeros(const char *text, size_t size)
+{
+    enum { ENOUGH = 1024, LEAST = 8 };
+    const size_t n = (size < ENOUGH ? size : ENOUGH) & ~(size_t)3;
+    if (n < LEAST)
+        return NULL;
+    const zeros even = count_zeros(text, n, 0, 2), odd = count_zeros(text, n, 1, 2),
+                first = count_zeros(text, n, 0, 4), third = count_zeros(text, n, 2, 4);
+    if (odd.n == odd.of && third.n == third.of && first.n == 0)
+        return "UTF-32LE";
+    if (even.n == even.of && odd.n == odd.of / 2 && count_zeros(text, n, 3, 4).n == 0)
+        return "UTF-32BE";
+    if (odd.n > odd.of / 2 && even.n == 0)
+        return "UTF-16LE";
+    return even.n > even.of / 2 && odd.n == 0 ? "UTF-16BE" : NULL;
+}
+
+const char *wgi_text_wide(const char *text, size_t size)
+{
+    static const struct {
+        char mark[5];
+        size_t n;
+        const char *name;
+    } marks[] = {{"\xff\xfe\0\0", 4, "UTF-32"}, /* before UTF-16, whose mark it begins with */
+                 {"\0\0\xfe\xff", 4, "UTF-32"},
+                 {"\xff\xfe", 2, "UTF-16"},
+                 {"\xfe\xff", 2, "UTF-16"}};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (size >= marks[i].n && memcmp(text, marks[i].mark, marks[i].n) == 0)
+            return marks[i].name;
+    return by_zeros(text, size);
+}
+
+wg_status wgi_text_read_lines(wgi_text *out, const char *path, wg_error *error)
+{
+    wg_status status = wgi_text_read(out, path, error);
+    const char *wide = status == WG_OK ? wgi_text_wide(out->bytes, out->size) : NULL;
+    if (!wide)
+        return status;
+    free(out->bytes);
+    *out = (wgi_text){0};
+    return wgi_error_file(error, WG_EDATA, path, WGI_TEXT_IS_WIDE, wide, wide);
+}

@@ -23,6 +23,15 @@ wg_status wgi_text_read_all(wgi_text *out, const char *path, wg_error *error);
 /* The same without its byte-order mark. */
 wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error);
 
+/* The same of text in lines.  UTF-16 and UTF-32 are WG_EDATA. */
+wg_status wgi_text_read_lines(wgi_text *out, const char *path, wg_error *error);
+
+/* "UTF-16", "UTF-32LE" and so on: the name that iconv has for an encoding whose characters take two
+ * or four bytes, by its byte-order mark or by the zeros in its first bytes; NULL: none of them. */
+const char *wgi_text_wide(const char *text, size_t size);
+/* What a message says of such text after "PATH: ", with the name twice. */
+#define WGI_TEXT_IS_WIDE "expected text in UTF-8, got %s; `iconv -f %s -t UTF-8' converts it"
+
 /* How many bytes of a byte-order mark it begins with: 3 or 0. */
 size_t wgi_mark_size(const char *text, size_t size);
 

@@ -105,7 +105,7 @@ wg_status wg_vocabulary_train_text(wg_vocabulary **out, const wg_vocabulary_opti
 static wg_status append_file(wgi_text *all, size_t *room, const char *path, wg_error *error)
 {
     wgi_text more;
-    wg_status status = wgi_text_read(&more, path, error);
+    wg_status status = wgi_text_read_lines(&more, path, error);
     if (status != WG_OK)
         return status;
     bool ok = WGI_RESERVE(all->bytes, *room, all->size + more.size + 1);
@@ -185,6 +185,22 @@ static wg_status read_numbering(wg_vocabulary *v, const char *path, wgi_text tex
     return status;
 }
 
+/* What is neither; text may have been meant as a list of words. */
+static wg_status refuse(const char *path, wgi_text text, wg_status status, wg_error *error)
+{
+    if (status == WG_ENOMEM)
+        return wgi_error_file(error, status, path, "no memory to check it");
+    wgi_error_file(error, status, path,
+                   "expected a vocabulary or a SentencePiece model, got something else or a "
+                   "damaged one");
+    if (text.size && wgi_text_clean(text.bytes, text.size))
+        wgi_error_add(
+            error, "; a vocabulary of words has the first line \"# wengert vocabulary: words pad "
+                   "0 bos 1 eos 2 unk 3\", which says which of the tokens below are special, and "
+                   "then a token per line, from number 0 on");
+    return status;
+}
+
 static wg_status open_bytes(wg_vocabulary *v, const char *path, wgi_text text, wg_error *error)
 {
     if (wgi_is_token_file(text.bytes, text.size))
@@ -198,11 +214,7 @@ static wg_status open_bytes(wg_vocabulary *v, const char *path, wgi_text text, w
         return wgi_list_read(&v->tokens, v->special, list, path, text.bytes, text.size, error);
     }
     if (status != WG_OK)
-        return wgi_error_file(error, status, path,
-                              status == WG_ENOMEM
-                                  ? "no memory to check it"
-                                  : "expected a vocabulary or a SentencePiece model, got something "
-                                    "else or a damaged one");
+        return refuse(path, text, status, error);
     status = wgi_spm_open(&v->spm, text.bytes, text.size, error);
     return status == WG_OK ? read_numbering(v, path, text, error)
                            : wgi_error_prefix(error, status, "%s: ", path);

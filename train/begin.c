@@ -347,7 +347,7 @@ static wg_status start_folder(wg_trainer *t)
     if (status == WG_OK && t->resumes)
         status = resume(t);
     if (status == WG_OK && t->task.save)
-        status = t->task.save(t->task.context, t);
+        status = wgi_trainer_blame_folder(t, t->task.save(t->task.context, t));
     if (status != WG_OK)
         return status;
     wgi_stop_forget(folder); /* which may be left of a run that has ended */

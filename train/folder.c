@@ -59,7 +59,9 @@ static wg_status make_parts(const char *folder, size_t after, wg_error *error)
         path[i] = old;
     }
     if (status == WG_OK && stat(folder, &s) != 0)
-        status = wgi_error_errno(error, folder, "look for it");
+        status = errno == ENOENT ? wgi_error_file(error, WG_EIO, folder,
+                                                  "expected a folder, got a link to nothing")
+                                 : wgi_error_errno(error, folder, "look for it");
     else if (status == WG_OK && !S_ISDIR(s.st_mode))
         status = wgi_error_file(error, WG_EIO, folder, "expected a folder, got a file");
     free(path);

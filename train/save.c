@@ -26,19 +26,20 @@ static int64_t last_complete(const wg_trainer *t)
     return t->saved >= 0 && is_complete(t, t->saved) ? t->saved : -1;
 }
 
-/* `status` of writing to the folder.  Where the folder is gone, the message says so, rather than
- * which of its files could not be written; otherwise, what is left of the run. */
-static wg_status blame_folder(wg_trainer *t, wg_status status)
+wg_status wgi_trainer_blame_folder(wg_trainer *t, wg_status status)
 {
     if (status == WG_OK)
         return WG_OK;
     wg_status there = wgi_lock_check(&t->lock, t->options.folder, &t->error);
     int64_t update = last_complete(t);
-    if (there != WG_OK || status != WG_EIO || update < 0)
+    if (there != WG_OK || status != WG_EIO)
         return there == WG_OK ? status : there;
-    return wgi_error_line(&t->error, status,
-                          "the checkpoint of update %" PRId64 " is intact; the run resumes from it",
-                          update);
+    if (update >= 0)
+        return wgi_error_line(&t->error, status,
+                              "the checkpoint of update %" PRId64 " is intact; the run resumes "
+                              "from it",
+                              update);
+    return t->saved < 0 ? wgi_error_line(&t->error, status, "nothing was saved yet") : status;
 }
 
 wg_status wgi_trainer_save_best(wg_trainer *t, const char *metric)
@@ -52,7 +53,7 @@ wg_status wgi_trainer_save_best(wg_trainer *t, const char *metric)
                  ? wg_checkpoint_write_model(t->store, &t->task.files, path, &t->error)
                  : wgi_error_file(&t->error, WG_ENOMEM, folder, "no memory to save the best model");
     free(path);
-    return blame_folder(t, status);
+    return wgi_trainer_blame_folder(t, status);
 }
 
 static wg_status write_checkpoint(wg_trainer *t, wg_checkpoint_reason reason)
@@ -67,7 +68,7 @@ static wg_status write_checkpoint(wg_trainer *t, wg_checkpoint_reason reason)
     if (status == WG_OK)
         status = wgi_checkpoint_save(t->options.folder, t->store, &t->progress, &files, reason,
                                      &t->error);
-    return blame_folder(t, status);
+    return wgi_trainer_blame_folder(t, status);
 }
 
 wg_status wgi_trainer_save(wg_trainer *t, wg_checkpoint_reason reason)

@@ -162,6 +162,9 @@ wg_status wgi_trainer_check_best(wg_trainer *t);
 
 /* Saves a checkpoint of the last update, unless there is one.  Called on all ranks. */
 wg_status wgi_trainer_save(wg_trainer *t, wg_checkpoint_reason reason);
+/* `status` of writing to the folder.  Where the folder is gone, the message says so, rather than
+ * which of its files could not be written; otherwise, what is left of the run. */
+wg_status wgi_trainer_blame_folder(wg_trainer *t, wg_status status);
 /* Saves the model as the best by that metric.  There is a folder. */
 wg_status wgi_trainer_save_best(wg_trainer *t, const char *metric);
 

@@ -106,7 +106,7 @@ static wg_status set_files(wgi_translation *m, wg_trainer *t)
     return status;
 }
 
-/* The settings say what the vocabularies are that were given, not how they would have been built. */
+/* The settings say what the given vocabularies are, not how they would have been built. */
 static void describe_given(wg_settings *s, const wg_vocabularies *v)
 {
     enum { LEAST = 5 }; /* of vocab-size */
@@ -186,22 +186,62 @@ static void note_data(const wgi_translation *m, wg_trainer *t, int64_t parameter
                         wg_settings_longest(&m->settings));
 }
 
-static void note_repaired(wg_trainer *t, const wg_corpus *c, const char *what)
+/* The texts by which that corpus was read; NULL: the built-in ones. */
+static const char *const *names_of(const wgi_translation *m, const wg_corpus *c,
+                                   const char *name[2])
 {
-    size_t lines = c ? wg_corpus_repaired(c) : 0;
-    if (lines)
-        wgi_report_note(t,
-                        "%zu line%s of the %s texts %s not UTF-8: each wrong byte and NUL is read "
-                        "as U+FFFD",
-                        lines, lines == 1 ? "" : "s", what, lines == 1 ? "is" : "are");
+    const wg_settings *s = &m->settings;
+    const bool train = c == m->data.train;
+    const char *one = train ? s->train_set : s->valid_set;
+    char *const *two = train ? s->train_sets : s->valid_sets;
+    for (int side = 0; side < 2; side++)
+        name[side] = s->type == WG_TYPE_LM ? one : two[side];
+    return name[0] && name[1] ? name : NULL;
+}
+
+static void note_repaired(const wgi_translation *m, wg_trainer *t, const wg_corpus *c,
+                          const char *what)
+{
+    const char *name[2];
+    const size_t lines = c ? wg_corpus_repaired(c) : 0;
+    if (!lines || !names_of(m, c, name))
+        return;
+    const int side = wg_corpus_first_repaired(c, 0) == 0;
+    wgi_report_note(t,
+                    "%zu line%s of the %s texts %s not UTF-8, the first of them line %zu of %s: "
+                    "each wrong byte and NUL is read as U+FFFD",
+                    lines, lines == 1 ? "" : "s", what, lines == 1 ? "is" : "are",
+                    wg_corpus_first_repaired(c, side), name[side]);
+}
+
+static bool has_equal_sides(const wg_corpus *c)
+{
+    for (size_t i = 0; i < wg_corpus_count(c); i++) {
+        const wg_sentence a = wg_corpus_sentence(c, i, 0), b = wg_corpus_sentence(c, i, 1);
+        if (a.n != b.n || (a.n && memcmp(a.ids, b.ids, a.n * sizeof *a.ids) != 0))
+            return false;
+    }
+    return true;
+}
+
+/* A slip of the hand, which would teach a model to copy. */
+static void note_equal(const wgi_translation *m, wg_trainer *t, const wg_corpus *c,
+                       const char *what)
+{
+    const char *name[2];
+    if (c && m->settings.type != WG_TYPE_LM && names_of(m, c, name) && has_equal_sides(c))
+        wgi_report_note(t, "both sides of the %s pairs are the same text: %s and %s", what, name[0],
+                        name[1]);
 }
 
 static void note(void *context, wg_trainer *t, int64_t parameters)
 {
     const wgi_translation *m = context;
     note_data(m, t, parameters);
-    note_repaired(t, m->data.train, "training");
-    note_repaired(t, m->data.valid, "validation");
+    note_repaired(m, t, m->data.train, "training");
+    note_repaired(m, t, m->data.valid, "validation");
+    note_equal(m, t, m->data.train, "training");
+    note_equal(m, t, m->data.valid, "validation");
     if (wgi_backends_have_object(m->settings.backend))
         wgi_report_note(t,
                         "backend %s has a shared object, which " WG_FILE_CONFIG

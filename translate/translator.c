@@ -50,6 +50,11 @@ static size_t max_tokens(const wg_settings *s, int64_t wanted)
     return max < positions ? max : positions;
 }
 
+size_t wgi_translator_limit(const wg_translator *t)
+{
+    return t->max_tokens;
+}
+
 wg_status wg_translator_open(wg_translator **out, const char *folder,
                              const wg_translator_options *options, wg_error *error)
 {

@@ -1,4 +1,4 @@
-/* What the export of a model and pictures of its attention need of its translator. */
+/* What the program needs of a translator to export it, to draw its attention and to warn. */
 #ifndef WG_PRIVATE_TRANSLATE_TRANSLATOR_H
 #define WG_PRIVATE_TRANSLATE_TRANSLATOR_H
 
@@ -12,5 +12,8 @@ const wg_settings *wgi_translator_settings(const wg_translator *t);
 const wg_store *wgi_translator_store(const wg_translator *t);
 /* The tokens around its sentences. */
 const wgi_sentence_marks *wgi_translator_marks(const wg_translator *t);
+
+/* The tokens of a line beyond which it is cut, its end not counted; SIZE_MAX: no limit. */
+size_t wgi_translator_limit(const wg_translator *t);
 
 #endif

@@ -274,6 +274,15 @@ holds "exit code" $? -eq 4
 says err "File too large"; says err "the checkpoint of update $at is intact; the run resumes from it"
 code 0 train --model full --after $((at + 1))u --save-freq 1u; says err "resuming after update $at"
 
+# ... also if only config.yml cannot be written, and before there is a checkpoint
+cp full/config.yml before; at=$((at + 1))
+(ulimit -f 4; exec "$wengert" train --model full --after $((at + 1))u --save-freq 1u >out 2>err)
+holds "exit code" $? -eq 4
+says err "full/config.yml: write: File too large"; says err "the checkpoint of update $at is intact; the run resumes from it"
+(ulimit -f 24; exec "$wengert" train --config small.yml --model anew --after 2u >out 2>err)
+holds "exit code" $? -eq 4
+says err "File too large"; has_line err "nothing was saved yet"
+
 # until_says TEXT: waits, at most a minute, until the training has said that
 until_says() {
     tries=0

@@ -149,7 +149,7 @@ words() {
 { echo seven; words 3000; echo seven; } >input
 code 0 translate $model; holds "a line for a line" "$(lines out)" -eq 3
 holds "the others are translated" "$(sed -n 1p out)" = "$(sed -n 3p out)"
-says err "line 2 is too long: its last 2000 tokens are left out; the limit is --max-input-length"
+has_line err "wengert: line 2 is too long: its last 2000 tokens are left out; the limit, --max-input-length, is 1000 tokens"
 holds "one warning" "$(lines err)" -eq 1
 cp out cut
 { echo seven; words 1000; echo seven; } >input
@@ -163,6 +163,12 @@ code 0 translate $model --max-output-length 1; says err "line 1051 is too long: 
 code 0 score --model closed --threads 1 source target; holds "scores" "$(lines out)" -eq 2
 says err "line 1 is too long: its last 200 tokens"; says err "line 2 is too long: its last 100 tokens"
 code 0 evaluate $model source target; says out "BLEU"; says err "line 2 is too long"
+code 0 train --config small.yml --model learned --positions learned --max-positions 60 --max-length 40 --after 1u
+code 0 translate --model learned --threads 1 --max-output-length 1
+left="the limit, by the learned positions of the model, is"
+has_line err "wengert: line 1051 is too long: its last 942 tokens are left out; $left 59 tokens"
+code 0 translate --model learned --threads 1 --max-output-length 1 --max-input-length 59
+has_line err "wengert: line 1051 is too long: its last 942 tokens are left out; the limit, --max-input-length, is 59 tokens"
 code 2 train --config small.yml --model m --max-input-length 5; says err "unrecognized option"
 
 # more threads than there is memory for; a sanitizer does not run with so little

@@ -200,7 +200,8 @@ wait $child
 printf 'forty-two\nse\303ven\n' >source; printf 'zweiundvierzig\nsieben\n' >target
 for command in score evaluate; do
     code 0 $command --model parts source target
-    says err "1 line of source and target is not UTF-8: each wrong byte and NUL is read as U+FFFD"
+    not_utf8="is not UTF-8, the first of them line 2 of source: each wrong byte and NUL is read as U+FFFD"
+    has_line err "wengert: 1 line of source and target $not_utf8"
     code 0 $command --model parts --quiet source target; holds "no warning" ! -s err
 done
 printf 'forty-two\nseven\n\n' >source; printf 'zweiundvierzig\nsieben\n\n' >target
@@ -260,7 +261,44 @@ says err " $(lines source) validation pairs"
 # bytes that are not UTF-8 are counted, and a run that has ended says so
 printf 'one \377\ntwo\n' >odd.source; printf 'eins\nzwei \303\n' >odd.target
 code 0 train --config small.yml --model odd --after 1u --train-sets odd.source odd.target
-says err "2 lines of the training texts are not UTF-8: each wrong byte and NUL is read as U+FFFD"
+not_utf8="each wrong byte and NUL is read as U+FFFD"
+has_line err "2 lines of the training texts are not UTF-8, the first of them line 1 of odd.source: $not_utf8"
+holds "no other note" "$(grep -c 'same text' err)" = 0
+printf 'eins\nzwei\n' >good
+code 0 train --config small.yml --model odd --overwrite --after 1u --train-sets good odd.target --valid-sets odd.target odd.target
+has_line err "1 line of the training texts is not UTF-8, the first of them line 2 of odd.target: $not_utf8"
+has_line err "2 lines of the validation texts are not UTF-8, the first of them line 2 of odd.target: $not_utf8"
+has_line err "both sides of the validation pairs are the same text: odd.target and odd.target"
+code 0 train --config small.yml --model odd --overwrite --after 1u --train-sets good good
+has_line err "both sides of the training pairs are the same text: good and good"
+code 0 train --config small.yml --model odd --overwrite --after 1u --train-sets odd.source odd.target
+
+# what is not UTF-8 at all, or has no lines
+for encoding in UTF-16 UTF-16LE UTF-16BE UTF-32 UTF-32LE UTF-32BE; do
+    iconv -f UTF-8 -t $encoding good >utf16 || break
+    wide="expected text in UTF-8, got $encoding; \`iconv -f $encoding -t UTF-8' converts it"
+    code 3 train --config small.yml --model none --train-sets utf16 good; has_line err "wengert: utf16: $wide"
+    code 3 score --model odd good utf16; has_line err "wengert: utf16: $wide"
+    code 3 train --config small.yml --model none --type lm --encoder-layers 0 --train-set utf16; has_line err "wengert: utf16: $wide"
+    "$wengert" translate --model odd <utf16 >out 2>err; got=$?
+    holds "exit code" $got -eq 3; has_line err "wengert: standard input: $wide"; holds "no translation" ! -s out
+done
+tr '\n' '\r' <good >returns
+returns="returns has carriage returns, but no newlines: tr '\r' '\n' makes lines of it"
+code 3 train --config small.yml --model none --train-sets good returns
+has_line err "wengert: good and returns: expected equally many lines, got 2 and 1; $returns"
+code 3 train --config small.yml --model none --train-sets returns returns --max-length 3
+got="got none of 1 (0 with an empty side, 1 longer than 3 tokens)"
+has_line err "wengert: returns and returns: expected at least one pair of sentences to use, $got; $returns"
+cp good words.txt
+code 3 train --config small.yml --model none --train-sets good good --vocabs words.txt
+says err "words.txt: expected a vocabulary or a SentencePiece model, got something else or a damaged one; a vocabulary of "
+says err 'words has the first line "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3", which says which of the tokens'
+holds "no folder" ! -e none
+ln -s nothing dangling
+code 4 train --config small.yml --model dangling --after 1u; has_line err "wengert: dangling: expected a folder, got a link to nothing"
+code 4 translate --model dangling; has_line err "wengert: dangling: not a model folder: a link to nothing"
+holds "nothing there" ! -e nothing
 code 0 train --model odd --after 1u --threads 1; says err "nothing is left to train: 'after' ended the run, at update 1"
 
 # averaging
@@ -370,4 +408,4 @@ holds "a run that is stopped from outside ends well" $? -eq 0
 holds "it was saved" -s asked/progress.json
 holds "the request is gone" ! -e asked/stop
 
-finish 161
+finish 520

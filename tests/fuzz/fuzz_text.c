@@ -4,6 +4,7 @@
  * the same corpus; and the bytes as they are, which may be a damaged gzip, a corpus or an error. */
 #include "wengert/translate/batches.h"
 #include "tests/fuzz/fuzz.h"
+#include "text/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,19 +57,25 @@ static bool has_mark(const fuzz_part *part)
     return part->size >= 3 && memcmp(part->text, "\xef\xbb\xbf", 3) == 0;
 }
 
+static bool is_wide(const fuzz_part *part)
+{
+    return wgi_text_wide(part->text, part->size) != NULL;
+}
+
 static bool is_gzip(const fuzz_part *part)
 {
     return part->size >= 2 && memcmp(part->text, "\x1f\x8b", 2) == 0;
 }
 
 /* The files of both texts are a corpus exactly if the texts are, and the same one.  (A byte-order
- * mark is dropped from a file, and text may look like a gzip.) */
+ * mark is dropped from a file, UTF-16 is refused in one, and text may look like a gzip.) */
 static void need_same_files(const fuzz_part side[2], const wg_vocabulary *v,
                             const wg_corpus_options *o, const wg_corpus *c)
 {
     char path[2][64];
     wg_corpus *d;
-    if (has_mark(&side[0]) || has_mark(&side[1]) || is_gzip(&side[0]))
+    if (has_mark(&side[0]) || has_mark(&side[1]) || is_gzip(&side[0]) || is_wide(&side[0]) ||
+        is_wide(&side[1]))
         return;
     fuzz_file(path[0], "source", side[0].text, side[0].size);
     write_gzip(fuzz_path(path[1], "target.gz"), &side[1]);

@@ -133,10 +133,14 @@ static void lines_that_are_repaired(void **state)
     (void)state;
     wg_corpus *c = of_text(english, german, NULL);
     assert_int_equal(wg_corpus_repaired(c), 0);
+    assert_int_equal(wg_corpus_first_repaired(c, 0), 0);
+    assert_int_equal(wg_corpus_first_repaired(c, 1), 0);
     wg_corpus_free(c);
     c = of_text("a \xff\nb \xc3\na \xc3\xa4\n\xe2\x82\n", "A\nB \xf0\x9f\nC\n\n", NULL);
     assert_int_equal(wg_corpus_count(c), 3);
     assert_int_equal(wg_corpus_repaired(c), 4); /* one of them in a pair that is left out */
+    assert_int_equal(wg_corpus_first_repaired(c, 0), 1);
+    assert_int_equal(wg_corpus_first_repaired(c, 1), 2);
     wg_corpus_free(c);
 }
 

@@ -138,13 +138,51 @@ static void a_short_name(void **state)
     free(text.bytes);
 }
 
+/* By a mark or by zeros; a text in UTF-8 is not taken for one of them for the sake of some zeros. */
+static void wide_encodings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t size;
+        const char *name;
+    } rows[] = {
+        {"\xff\xfe", 2, "UTF-16"},
+        {"\xfe\xff\0a", 4, "UTF-16"},
+        {"\xff\xfe\0\0a\0\0\0", 8, "UTF-32"},
+        {"\0\0\xfe\xff\0\0\0a", 8, "UTF-32"},
+        {"a\0b\0\n\0c\0", 8, "UTF-16LE"},
+        {"\0a\0b\0\n\0c", 8, "UTF-16BE"},
+        {"a\0b\0\x2d\x4e"
+         "c\0",
+         8, "UTF-16LE"}, /* U+4E2D */
+        {"a\0\0\0b\0\0\0", 8, "UTF-32LE"},
+        {"\0\0\0a\0\0\0b", 8, "UTF-32BE"},
+        {"", 0, NULL},
+        {"\xff", 1, NULL},
+        {"\xff\xff", 2, NULL},
+        {"a\0b\0", 4, NULL},
+        {"\0\0\0\0\0\0\0\0", 8, NULL},
+        {"a\0bcd\0ef", 8, NULL},
+        {"a\0b\0\0c\0d", 8, NULL},
+        {"one two", 8, NULL},
+        {"\xef\xbb\xbf"
+         "one",
+         6, NULL},
+    };
+    for (size_t i = 0; i < WG_COUNT(rows); i++) {
+        const char *got = wgi_text_wide(rows[i].text, rows[i].size);
+        check_that(rows[i].name ? got && strcmp(got, rows[i].name) == 0 : !got, "row %zu: %s", i,
+                   got ? got : "none");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_read_fails),
-        cmocka_unit_test(cut_where_a_piece_is_full),
-        cmocka_unit_test(shorter_while_it_is_read),
-        cmocka_unit_test(a_short_name),
+        cmocka_unit_test(each_read_fails),          cmocka_unit_test(cut_where_a_piece_is_full),
+        cmocka_unit_test(shorter_while_it_is_read), cmocka_unit_test(a_short_name),
+        cmocka_unit_test(wide_encodings),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -28,8 +28,8 @@ typedef struct wg_corpus_options {
 
 /** Reads two files with equal numbers of lines (plain or gzip; "-" is not allowed) and encodes
  * them.  A byte-order mark and carriage returns at line ends are dropped.  The caller frees *out;
- * on failure it is NULL.  WG_EDATA: different numbers of lines, or no pair is left; WG_EIO;
- * WG_EINVAL: an argument is NULL.  `options` may be NULL. */
+ * on failure it is NULL.  WG_EDATA: different numbers of lines, no pair is left, or the text
+ * is UTF-16 or UTF-32; WG_EIO; WG_EINVAL: an argument is NULL.  `options` may be NULL. */
 WG_API WG_MUST_USE wg_status wg_corpus_read(wg_corpus **out, const char *source_path,
                                             const char *target_path, const wg_vocabulary *source,
                                             const wg_vocabulary *target,
@@ -55,7 +55,7 @@ typedef struct wg_span_options {
  * that each of their tokens and ends is predicted once.  A span of n predictions is a sentence of
  * n + 1 ids on side 1: all but the last are read, all but the first predicted.  Side 0 has empty
  * sentences; wg_corpus_count is the number of spans.  The caller frees *out; on failure it is NULL.
- * WG_EDATA: no line has a token; WG_EIO; WG_EINVAL: an argument is NULL or an option out of
+ * WG_EDATA: no line has a token, or the text is UTF-16 or UTF-32; WG_EIO; WG_EINVAL: an argument is NULL or an option out of
  * range. */
 WG_API WG_MUST_USE wg_status wg_corpus_read_spans(wg_corpus **out, const char *path,
                                                   const wg_vocabulary *vocabulary,
@@ -78,6 +78,8 @@ WG_API size_t wg_corpus_too_long(const wg_corpus *c);
 /** Lines of both sides, also of pairs left out, in which NUL or bytes that are not UTF-8 were read
  * as U+FFFD. */
 WG_API size_t wg_corpus_repaired(const wg_corpus *c);
+/** The number, from 1, of the first such line of side 0 (source) or 1 (target); 0: there is none. */
+WG_API size_t wg_corpus_first_repaired(const wg_corpus *c, int side);
 /** Sentence i of side 0 (source) or 1 (target). */
 WG_API wg_sentence wg_corpus_sentence(const wg_corpus *c, size_t i, int side);
 /** Line i of a side as text, NULL without keep_text. */
