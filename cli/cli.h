@@ -89,8 +89,12 @@ int write_file(const char *path, const void *bytes, size_t size);
 /** The same for what `put` writes, which is buffered in memory until it is complete. */
 int write_stream(const char *path, void (*put)(FILE *f, const void *context), const void *context);
 
+/** EXIT_USAGE after a message that suggests another option in place of one that there is not; else
+ * EXIT_OK, also for what argp refuses. */
+int check_option_names(const struct argp *argp, int argc, char **argv);
+
 /** argp_parse of a whole command line: EXIT_OK, or complains that there was no memory and returns
- * EXIT_RUN.  (Usage errors end the program in there.) */
+ * EXIT_RUN, or EXIT_USAGE as check_option_names.  (Other usage errors end the program in there.) */
 int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 
 /* Takes the only argument of a command, a `what`; argp_error if it was given already. */

@@ -101,6 +101,9 @@ void complain_unknown(const char *what, const char *name, name_at *at)
 
 int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
+    int code = check_option_names(argp, argc, argv);
+    if (code != EXIT_OK)
+        return code;
     error_t failed = argp_parse(argp, argc, argv, flags, NULL, input);
     if (failed)
         complain("cannot read the command line: %s", strerror(failed));

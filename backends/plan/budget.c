@@ -71,6 +71,7 @@ static bool fail_too_small(wgi_planner *p, const wgi_planner *least)
     least = again ? least : p;
     const wgi_layout *l = &least->layout;
     size_t n = 0;
+    bool scratch = false;
     wgi_occupant *live = wgi_occupants_at_peak(&least->program, l, &n);
     wgi_error_set(&e, WG_ENOMEM,
                   "a memory limit of %zu byte%s is too small: %s%zu bytes are enough, %zu for "
@@ -83,6 +84,10 @@ static bool fail_too_small(wgi_planner *p, const wgi_planner *least)
         wgi_error_add(&e, ", %zu for libraries of backends", least->program.library_bytes);
     if (p->options.memory_elsewhere)
         wgi_error_add(&e, ", %zu elsewhere", p->options.memory_elsewhere);
+    for (size_t i = 0; i < n && i < SHOWN; i++)
+        scratch = scratch || !live[i].value;
+    if (scratch && p->options.threads > 1)
+        wgi_error_add(&e, "; fewer threads than %d may need less scratch", p->options.threads);
     for (size_t i = 0; i < n && i < SHOWN; i++)
         wgi_error_add(
             &e, "%s%zu bytes for %s", i ? "; " : ".  The largest of these: ", live[i].bytes,

@@ -95,8 +95,11 @@ if "$wengert" train --help >out 2>err; then # built with training
     code 0 train --memory .5g --dump-config;   says out "memory: 512M "
     code 0 train --memory 2MB --dump-config;   says out "memory: 2000000 "
     code 0 train --dump-config;                says out "memory: 0 "
+    code 1 train --model m --config small.yml --after 3u --memory 1000 --threads 64
+    says err "; fewer threads than 64 may need less scratch.  The largest of these: "
     code 1 train --model m --config small.yml --after 3u --memory 1000
     says err "a memory limit of "; says err " is too small: with recomputation "
+    holds "threads are no reason" -z "$(grep threads err)"
     rm -rf m
 
     # the parameters of a run are those of one without a limit; the limit may change when it is resumed

@@ -84,7 +84,26 @@ code 0 gradcheck --op add --seed 18446744073709551615;      says out "0 failed"
 code 2 gradcheck mlp $(again 33 --range labels=3); says err "--range given more than 32 times"
 code 2 graph mlp $(again 65 --expand mlp);         says err "--expand given more than 64 times"
 code 2 graph mlp $(again 65 --open mlp);           says err "--open given more than 64 times"
+
+# options that there are not: which was meant, unless none was
+mistyped() { # COMMAND, OPTION AS WRITTEN, AS MEANT
+    code 2 $1 $2
+    has_line err "wengert ${1%% *}: unrecognized option '${2%%[= ]*}'; did you mean '$3'?"
+    has_line err "Try \`wengert ${1%% *} --help' or \`wengert ${1%% *} --usage' for more information."
+}
+mistyped "graph mlp" "--sgv x.svg" --svg
+mistyped "graph mlp" "--expnad=mlp" --expand
+mistyped "graph mlp -o x --depth 3" --fulll --full
+mistyped "diff mlp" "--bakcends=cpu" --backends
+code 2 graph mlp --quite-another-thing; has_line err "wengert graph: unrecognized option '--quite-another-thing'"
+code 2 graph mlp -- --sgv; says err "expected one model, got 'mlp' and '--sgv'"
+code 0 graph mlp -o --sgv; holds "a file of that name" -s ./--sgv
+code 0 graph mlp -o--fulll; code 0 graph mlp --output --fulll; holds "a file of that name" -s ./--fulll
+code 0 graph mlp --help --fulll; says out Usage
 if "$wengert" train --help >out 2>err; then
+    mistyped "train -m m" "--lern-rate 5" --learn-rate
+    mistyped "train m --heads 2 --quiet" "--dropuot 0.1" --dropout
+    mistyped "translate -m m" "--beamsize 3" --beam-size
     : >empty.yml
     code 2 train $(again 9 --config empty.yml);    says err "--config given more than 8 times"
     code 2 train --heads 0 --quiet;                says err "--heads: expected a whole number from 1"
@@ -134,4 +153,4 @@ if "$wengert" train --help >out 2>err; then
     holds "notes" "$(grep -c 'no effect' err)" = 0
 fi
 
-finish 155
+finish 180
