@@ -194,10 +194,7 @@ static wg_status refuse(const char *path, wgi_text text, wg_status status, wg_er
                    "expected a vocabulary or a SentencePiece model, got something else or a "
                    "damaged one");
     if (text.size && wgi_text_clean(text.bytes, text.size))
-        wgi_error_add(
-            error, "; a vocabulary of words has the first line \"# wengert vocabulary: words pad "
-                   "0 bos 1 eos 2 unk 3\", which says which of the tokens below are special, and "
-                   "then a token per line, from number 0 on");
+        wgi_error_add(error, "; a list of words, one a line, must have </s> and <unk> among them");
     return status;
 }
 

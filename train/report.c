@@ -250,8 +250,8 @@ wg_status wgi_report_span(wg_trainer *t)
     wgi_means_finish(&m, m.weight ? (double)m.weight : 1);
     begin(&r, t, "train");
     append(line, "epoch %" PRId64 " (%s %" PRId64 " of %" PRId64 "), update %" PRId64 ": %s %.4f%s",
-           at.epoch, t->options.accumulate > 1 ? "group" : "batch", at.group, wgi_trainer_groups(t),
-           t->progress.update, words->loss, loss, words->loss_unit);
+           at.epoch, t->options.accumulate > 1 ? "update" : "batch", at.group,
+           wgi_trainer_groups(t), t->progress.update, words->loss, loss, words->loss_unit);
     add_real(&r, words->loss, loss);
     append_perplexity(line, &r, t, loss);
     append_metrics(line, &r, &m);

@@ -273,6 +273,14 @@ code 0 train --config small.yml --model odd --overwrite --after 1u --train-sets 
 has_line err "both sides of the training pairs are the same text: good and good"
 code 0 train --config small.yml --model odd --overwrite --after 1u --train-sets odd.source odd.target
 
+# a line of progress has the place in the epoch, in updates where they take several batches
+for delay in "1:batch 1 of 2" "2:update 1 of 1"; do
+    code 0 train --config small.yml --model odd --overwrite --after 1u --train-sets good good --disp-freq 1u \
+        --mini-batch 1 --optimizer-delay ${delay%:*}
+    says err "epoch 1 (${delay#*:}), update 1: cost "
+done
+code 0 train --config small.yml --model odd --overwrite --after 1u --train-sets odd.source odd.target
+
 # what is not UTF-8 at all, or has no lines
 for encoding in UTF-16 UTF-16LE UTF-16BE UTF-32 UTF-32LE UTF-32BE; do
     iconv -f UTF-8 -t $encoding good >utf16 || break
@@ -292,9 +300,11 @@ got="got none of 1 (0 with an empty side, 1 longer than 3 tokens)"
 has_line err "wengert: returns and returns: expected at least one pair of sentences to use, $got; $returns"
 cp good words.txt
 code 3 train --config small.yml --model none --train-sets good good --vocabs words.txt
-says err "words.txt: expected a vocabulary or a SentencePiece model, got something else or a damaged one; a vocabulary of "
-says err 'words has the first line "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3", which says which of the tokens'
+unknown="words.txt: expected a vocabulary or a SentencePiece model, got something else or a damaged one"
+has_line err "wengert: $unknown; a list of words, one a line, must have </s> and <unk> among them"
 holds "no folder" ! -e none
+printf '<s>\n</s>\n<unk>\neins\nzwei\n' >words.txt
+code 0 train --config small.yml --model listed --train-sets good good --vocabs words.txt --after 1u
 ln -s nothing dangling
 code 4 train --config small.yml --model dangling --after 1u; has_line err "wengert: dangling: expected a folder, got a link to nothing"
 code 4 translate --model dangling; has_line err "wengert: dangling: not a model folder: a link to nothing"

@@ -138,7 +138,7 @@ static void a_short_name(void **state)
     free(text.bytes);
 }
 
-/* By a mark or by zeros; a text in UTF-8 is not taken for one of them for the sake of some zeros. */
+/* By a mark or by zeros; a text in UTF-8 with some zeros is none of them. */
 static void wide_encodings(void **state)
 {
     (void)state;

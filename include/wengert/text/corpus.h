@@ -55,8 +55,8 @@ typedef struct wg_span_options {
  * that each of their tokens and ends is predicted once.  A span of n predictions is a sentence of
  * n + 1 ids on side 1: all but the last are read, all but the first predicted.  Side 0 has empty
  * sentences; wg_corpus_count is the number of spans.  The caller frees *out; on failure it is NULL.
- * WG_EDATA: no line has a token, or the text is UTF-16 or UTF-32; WG_EIO; WG_EINVAL: an argument is NULL or an option out of
- * range. */
+ * WG_EDATA: no line has a token, or the text is UTF-16 or UTF-32; WG_EIO; WG_EINVAL: an argument is
+ * NULL or an option out of range. */
 WG_API WG_MUST_USE wg_status wg_corpus_read_spans(wg_corpus **out, const char *path,
                                                   const wg_vocabulary *vocabulary,
                                                   const wg_span_options *options, wg_error *error);
@@ -78,7 +78,7 @@ WG_API size_t wg_corpus_too_long(const wg_corpus *c);
 /** Lines of both sides, also of pairs left out, in which NUL or bytes that are not UTF-8 were read
  * as U+FFFD. */
 WG_API size_t wg_corpus_repaired(const wg_corpus *c);
-/** The number, from 1, of the first such line of side 0 (source) or 1 (target); 0: there is none. */
+/** The number, from 1, of the first such line of side 0 (source) or 1 (target); 0: none. */
 WG_API size_t wg_corpus_first_repaired(const wg_corpus *c, int side);
 /** Sentence i of side 0 (source) or 1 (target). */
 WG_API wg_sentence wg_corpus_sentence(const wg_corpus *c, size_t i, int side);
