@@ -241,20 +241,7 @@ static bool take_operands(ox_node *n)
     return n->operand || report(n);
 }
 
-static bool is_word_of(const char *words, const char *word)
-{
-    const size_t length = strlen(word);
-    for (const char *w = words; *w; w += strspn(w, " ")) {
-        size_t n = strcspn(w, " ");
-        if (n == length && strncmp(w, word, n) == 0)
-            return true;
-        w += n;
-    }
-    return false;
-}
-
-/* The operands and attributes that the op has; attributes whose names begin with two underscores
- * are anybody's. */
+/* The operands and attributes that the op has. */
 static bool check_signature(ox_node *n)
 {
     const ox_op *op = n->op;
@@ -266,13 +253,7 @@ static bool check_signature(ox_node *n)
         if (wgi_ox_has(n, (int)i))
             return wgi_ox_fail(n, WG_EDATA, "operand %zu is one too many: at most %d are taken", i,
                                op->max) != NULL;
-    for (size_t i = 0; i < n->proto->n_attribute; i++) {
-        const char *attribute = ox_text(n->proto->attribute[i]->name);
-        if (strncmp(attribute, "__", 2) != 0 && !is_word_of(op->attributes, attribute))
-            return wgi_ox_fail(n, WG_EDATA, "there is no attribute '%s' of this op", attribute) !=
-                   NULL;
-    }
-    return true;
+    return wgi_ox_check_attributes(n);
 }
 
 static wg_value *apply(ox_node *n)

@@ -51,6 +51,9 @@ const ox_op *wgi_ox_op_find(const char *domain, const char *name);
 /* Whether the domain is ai.onnx, which may also be called "". */
 bool wgi_ox_is_main(const char *domain);
 
+/* Whether the attributes of a node are those that the op has, and fit the standard; else an error. */
+bool wgi_ox_check_attributes(ox_node *n);
+
 /* The size of an axis of an input: that of the file, or what the caller gave; false after an
  * error. */
 bool wgi_ox_take_dim(ox_import *m, const char *input, int axis, const ox_dim_proto *d,

@@ -11,6 +11,7 @@ enum {
     WGI_OX_STEPS = 1000000,          /* nodes, those of unrolled loops included */
     WGI_OX_ROUNDS = 10000,           /* of a loop */
     OX_MAX_RESULTS = 256,            /* of a node */
+    WGI_OX_WORDS = 250,              /* characters of the words that an attribute may be */
     OX_MAX_EQUATION = 255,           /* characters of one of Einsum, without spaces */
     WGI_OX_COMPUTED_BYTES = 1 << 28, /* of a tensor that is computed while a file is read */
     WGI_OX_TABLE_BYTES = 1 << 30,    /* of numbers that an op is built of: weights, indices */

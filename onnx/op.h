@@ -118,6 +118,8 @@ const ox_attribute_proto *wgi_ox_attribute(ox_node *n, const char *name); /* or 
 int64_t wgi_ox_int(ox_node *n, const char *name, int64_t otherwise);
 double wgi_ox_real(ox_node *n, const char *name, double otherwise);
 const char *wgi_ox_word(ox_node *n, const char *name, const char *otherwise);
+/* Says that an attribute is none of the words, which have spaces between; returns false. */
+bool wgi_ox_fail_word(ox_node *n, const char *attribute, const char *words, const char *got);
 /* false if the attribute is absent. */
 bool wgi_ox_ints(ox_node *n, const char *name, ox_ints *out);
 bool wgi_ox_reals(ox_node *n, const char *name, ox_reals *out);

@@ -175,6 +175,8 @@ static bool drops(ox_node *n, double *p)
     bool training = n->opset >= 12 ? wgi_ox_real_in(n, 2, 0) != 0 : false;
     if (n->opset < 7)
         training = !wgi_ox_int(n, "is_test", 0) && n->import->options.train;
+    if (!(*p >= 0 && *p < 1))
+        wgi_ox_fail(n, WG_EDATA, "ratio is %g, must be at least 0 and less than 1", *p);
     return (training || n->import->options.train) && *p > 0;
 }
 

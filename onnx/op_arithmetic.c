@@ -190,6 +190,8 @@ wg_value *wgi_ox_cast_to(ox_node *n)
         if (t && strcasecmp(t->name, word) == 0)
             to = k;
     }
+    if (word && !to)
+        return wgi_ox_refuse(n, "a cast to %s", word);
     return cast_as(n, wgi_ox_type(to), to);
 }
 

@@ -20,6 +20,15 @@ wg_value *wgi_ox_convolve(wg_value *x, wg_value *w, wg_value *b, const ox_window
                          {s[0], s[1], s[2]}, {p[0], p[1], p[2]}, {d[0], d[1], d[2]}, groups, {0}});
 }
 
+/* How many groups the channels form; 0 after an error. */
+static int64_t groups_of(ox_node *n)
+{
+    int64_t groups = wgi_ox_int(n, "group", 1);
+    if (groups < 1)
+        wgi_ox_fail(n, WG_EDATA, "group is %lld, must be 1 or more", (long long)groups);
+    return wgi_ox_failed(n) ? 0 : groups;
+}
+
 /* Padding that differs between the ends of an axis comes first. */
 static wg_value *conv(ox_node *n, wg_value *x, wg_value *w, wg_value *b)
 {
@@ -29,7 +38,8 @@ static wg_value *conv(ox_node *n, wg_value *x, wg_value *w, wg_value *b)
     if (x->shape.rank < 3 || w->shape.rank != x->shape.rank)
         return wgi_ox_fail(n, WG_ESHAPE, "an operand of %d axes and weights of %d", x->shape.rank,
                            w->shape.rank);
-    if (!wgi_ox_window(n, x, w->shape.dim + 2, &g))
+    int64_t groups = groups_of(n);
+    if (!groups || !wgi_ox_window(n, x, w->shape.dim + 2, &g))
         return NULL;
     bool even = true;
     for (int k = 0; k < g.rank; k++)
@@ -38,7 +48,7 @@ static wg_value *conv(ox_node *n, wg_value *x, wg_value *w, wg_value *b)
         x = wgi_ox_pad_spatial(n, x, &g, false, 0);
         memset(g.before, 0, sizeof g.before);
     }
-    return wgi_ox_convolve(x, w, b, &g, wgi_ox_int(n, "group", 1));
+    return wgi_ox_convolve(x, w, b, &g, groups);
 }
 
 wg_value *wgi_ox_conv(ox_node *n)
@@ -153,14 +163,15 @@ wg_value *wgi_ox_conv_transpose(ox_node *n)
         return wgi_ox_fail(n, WG_ESHAPE, "an operand of %d axes and weights of %d", x->shape.rank,
                            w->shape.rank);
     int64_t before[OX_MAX_SPATIAL], after[OX_MAX_SPATIAL];
-    if (!wgi_ox_window(n, x, w->shape.dim + 2, &g) || !crop_of(n, x, &g, before, after))
+    int64_t groups = groups_of(n);
+    if (!groups || !wgi_ox_window(n, x, w->shape.dim + 2, &g) || !crop_of(n, x, &g, before, after))
         return NULL;
     for (int k = 0; k < g.rank; k++) {
         /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): crop_of fills g.rank of them */
         g.before[k] = -before[k];
         g.after[k] = -after[k];
     }
-    wg_value *y = transposed(x, w, &g, wgi_ox_int(n, "group", 1));
+    wg_value *y = transposed(x, w, &g, groups);
     y = wgi_ox_pad_spatial(n, y, &g, false, 0);
     if (!b || !y)
         return y;

@@ -129,25 +129,11 @@ static wg_value *sum_of_terms(wg_value *x, const axis *a, int rank)
     return sum;
 }
 
-/* "linear" for "bilinear" of earlier opsets, and so on; NULL for another mode. */
+/* "linear" for "bilinear" of earlier opsets, and so on. */
 static const char *mode_of(ox_node *n)
 {
-    static const char *const names[][2] = {{"bilinear", "linear"},
-                                           {"bicubic", "cubic"},
-                                           {"linear", "linear"},
-                                           {"cubic", "cubic"},
-                                           {"nearest", "nearest"}};
     const char *given = wgi_ox_word(n, "mode", "linear");
-    for (int i = 0; i < WG_COUNT(names); i++)
-        if (strcmp(names[i][0], given) == 0)
-            return names[i][1];
-    return NULL;
-}
-
-static bool knows_padding(const char *padding)
-{
-    return strcmp(padding, "zeros") == 0 || strcmp(padding, "border") == 0 ||
-           strcmp(padding, "reflection") == 0;
+    return strncmp(given, "bi", 2) == 0 ? given + 2 : given;
 }
 
 static wg_value *sample(ox_node *n, wg_value *x, wg_value *grid, const char *mode)
@@ -179,13 +165,10 @@ static wg_value *sample(ox_node *n, wg_value *x, wg_value *grid, const char *mod
 wg_value *wgi_ox_grid_sample(ox_node *n)
 {
     wg_value *x = wgi_ox_in(n, 0), *grid = wgi_ox_in(n, 1);
-    const char *mode = mode_of(n), *padding = wgi_ox_word(n, "padding_mode", "zeros");
+    const char *mode = mode_of(n);
     if (!x || !grid)
         return NULL;
     int rank = x->shape.rank - 2;
-    if (!mode || !knows_padding(padding))
-        return wgi_ox_refuse(n, "mode '%s', padding_mode '%s'", wgi_ox_word(n, "mode", ""),
-                             padding);
     if (rank < 2 || rank > MAX_AXES || (rank == 3 && strcmp(mode, "cubic") == 0))
         return wgi_ox_refuse(n, "%d spatial axes in the mode %s", rank, mode);
     if (!wg_dtype_is_float(x->dtype) || !wg_dtype_is_float(grid->dtype))

@@ -145,7 +145,10 @@ static bool find_activation(ox_node *n, const char *name, activation *out)
             *out = activations[i];
             return true;
         }
-    return wgi_ox_refuse(n, "activation %s", name);
+    return wgi_ox_fail_word(n, "activations",
+                            "Sigmoid Tanh Relu Affine LeakyRelu ThresholdedRelu ScaledTanh "
+                            "HardSigmoid Elu Softsign Softplus",
+                            name);
 }
 
 /* Sets the `per` activations of each direction, the usual ones unless the node names others.  Their
@@ -183,6 +186,10 @@ static bool begin(layer *l, ox_node *n, int gates, const int *order)
         return wgi_ox_fail(n, WG_ESHAPE, "expected operands of 3 axes");
     l->directions = r->shape.dim[0];
     l->hidden = r->shape.dim[2];
+    int64_t said = wgi_ox_int(n, "hidden_size", l->hidden);
+    if (said != l->hidden)
+        return wgi_ox_fail(n, WG_EDATA, "hidden_size is %lld, with recurrent weights of %lld",
+                           (long long)said, (long long)l->hidden);
     const char *how = wgi_ox_word(n, "direction", "forward");
     if (l->directions != (strcmp(how, "bidirectional") == 0 ? 2 : 1))
         return wgi_ox_fail(n, WG_ESHAPE, "direction %s, with weights of %lld directions", how,

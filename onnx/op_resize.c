@@ -57,17 +57,6 @@ static double position(const resize *r, const axis_map *m, int64_t o)
     return unscaled(r, m, x + 0.5) - 0.5;
 }
 
-static bool knows_place(const char *place)
-{
-    static const char *const places[] = {
-        "half_pixel",         "align_corners",      "asymmetric",          "tf_half_pixel_for_nn",
-        "pytorch_half_pixel", "tf_crop_and_resize", "half_pixel_symmetric"};
-    for (int i = 0; i < WG_COUNT(places); i++)
-        if (strcmp(places[i], place) == 0)
-            return true;
-    return false;
-}
-
 /* The same as a number that an int64_t holds: a region of the file may be anywhere. */
 static double bounded_position(const resize *r, const axis_map *m, int64_t o)
 {
@@ -387,12 +376,7 @@ static void identity_maps(const wg_value *x, axis_map map[WG_MAX_RANK])
 
 static wg_value *check_and_resize(const resize *r, wg_value *x, const axis_map *map)
 {
-    bool near = strcmp(r->mode, "nearest") == 0;
-    if (!near && strcmp(r->mode, "linear") != 0 && strcmp(r->mode, "cubic") != 0)
-        return wgi_ox_refuse(r->n, "mode '%s'", r->mode);
-    if (!knows_place(r->place))
-        return wgi_ox_refuse(r->n, "coordinate_transformation_mode '%s'", r->place);
-    if (!near && !wg_dtype_is_float(x->dtype))
+    if (strcmp(r->mode, "nearest") != 0 && !wg_dtype_is_float(x->dtype))
         return wgi_ox_refuse(r->n, "mode '%s' of integers", r->mode);
     return resized(r, x, map);
 }

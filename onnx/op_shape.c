@@ -286,9 +286,7 @@ static wg_value *pad_border(ox_node *n, wg_value *x, const int64_t *before, cons
         return wg_pad_border(x, b, a, WG_BORDER_REFLECT);
     if (strcmp(mode, "edge") == 0)
         return wg_pad_border(x, b, a, WG_BORDER_EDGE);
-    if (strcmp(mode, "wrap") == 0)
-        return wg_pad_border(x, b, a, WG_BORDER_WRAP);
-    return wgi_ox_refuse(n, "mode '%s'", mode);
+    return wg_pad_border(x, b, a, WG_BORDER_WRAP);
 }
 
 wg_value *wgi_ox_pad_op(ox_node *n)

@@ -38,25 +38,50 @@ static void pad_same(ox_window *w, const int64_t *size, bool lower)
     }
 }
 
-static bool take_pads(ox_node *n, ox_window *w, const int64_t *size)
+/* The attribute pads. */
+static bool read_pads(ox_node *n, ox_window *w, const ox_ints *pads)
 {
-    const char *how = wgi_ox_word(n, "auto_pad", "NOTSET");
-    ox_ints pads;
-    if (strncmp(how, "SAME_", 5) == 0) {
-        pad_same(w, size, strcmp(how, "SAME_LOWER") == 0);
-        return true;
-    }
-    bool given = wgi_ox_ints(n, "pads", &pads) && strcmp(how, "VALID") != 0;
-    if (given && pads.n != 2 * (size_t)w->rank)
-        wgi_ox_fail(n, WG_ESHAPE, "pads: %zu numbers for %d spatial axes", pads.n, w->rank);
-    for (int k = 0; given && k < w->rank && !wgi_ox_failed(n); k++) {
-        w->before[k] = pads.at[k];
-        w->after[k] = pads.at[w->rank + k];
+    if (pads->n != 2 * (size_t)w->rank)
+        wgi_ox_fail(n, WG_ESHAPE, "pads: %zu numbers for %d spatial axes", pads->n, w->rank);
+    for (int k = 0; k < w->rank && !wgi_ox_failed(n); k++) {
+        w->before[k] = pads->at[k];
+        w->after[k] = pads->at[w->rank + k];
         if (w->before[k] < 0 || w->after[k] < 0 || w->before[k] > MOST || w->after[k] > MOST)
             wgi_ox_refuse(n, "pads of %lld and %lld", (long long)w->before[k],
                           (long long)w->after[k]);
     }
     return !wgi_ox_failed(n);
+}
+
+/* Padding by auto_pad.  The standard forbids pads beside it; zeros, and those that are the same,
+ * which some exporters write, contradict nothing. */
+static bool take_auto_pads(ox_node *n, ox_window *w, const int64_t *size, const char *how)
+{
+    ox_window given = *w;
+    ox_ints pads;
+    if (wgi_ox_ints(n, "pads", &pads) && pads.n && !read_pads(n, &given, &pads))
+        return false;
+    if (strcmp(how, "VALID") != 0)
+        pad_same(w, size, strcmp(how, "SAME_LOWER") == 0);
+    for (int k = 0; k < w->rank; k++) {
+        int64_t before = given.before[k], after = given.after[k];
+        if ((before || after) && (before != w->before[k] || after != w->after[k]))
+            return wgi_ox_fail(n, WG_EDATA,
+                               "auto_pad is %s, which pads spatial axis %d by %lld and %lld; pads "
+                               "says %lld and %lld",
+                               how, k, (long long)w->before[k], (long long)w->after[k],
+                               (long long)before, (long long)after);
+    }
+    return true;
+}
+
+static bool take_pads(ox_node *n, ox_window *w, const int64_t *size)
+{
+    const char *how = wgi_ox_word(n, "auto_pad", "");
+    ox_ints pads;
+    if (*how && strcmp(how, "NOTSET") != 0)
+        return take_auto_pads(n, w, size, how);
+    return !wgi_ox_ints(n, "pads", &pads) || read_pads(n, w, &pads);
 }
 
 /* A last window that begins within x or the padding before it, but ends behind the padding. */

@@ -77,6 +77,32 @@ static void add_initializer(char *text, const operands *o, int i)
                  floats[o->rank].numbers);
 }
 
+/* The attributes that an op must have. */
+static const char *attributes_of(const char *op)
+{
+    static const struct {
+        const char *op, *attributes;
+    } all[] = {
+        {"AveragePool", "<kernel_shape = [1]>"},
+        {"BitShift", "<direction = \"LEFT\">"},
+        {"Cast", "<to = 7>"},
+        {"Concat", "<axis = 0>"},
+        {"DepthToSpace", "<blocksize = 1>"},
+        {"Einsum", "<equation = \"...->...\">"},
+        {"GroupNormalization", "<num_groups = 1>"},
+        {"LRN", "<size = 1>"},
+        {"LpPool", "<kernel_shape = [1]>"},
+        {"MaxPool", "<kernel_shape = [1]>"},
+        {"MaxUnpool", "<kernel_shape = [1]>"},
+        {"Momentum", "<alpha = 0.5, beta = 0.5, mode = \"standard\", norm_coefficient = 0.5>"},
+        {"SpaceToDepth", "<blocksize = 1>"},
+    };
+    for (int i = 0; i < WG_COUNT(all); i++)
+        if (strcmp(all[i].op, op) == 0)
+            return all[i].attributes;
+    return "";
+}
+
 static void write_text(char *text, const char *op, const operands *o)
 {
     size_t n = 0;
@@ -88,7 +114,8 @@ static void write_text(char *text, const char *op, const operands *o)
     for (int i = 0; i < o->count; i++)
         add_initializer(text, o, i);
     n = strlen(text);
-    n += (size_t)snprintf(text + n, TEXT - n, "int64[1] last = {0}> { y = %s (", op);
+    n += (size_t)snprintf(text + n, TEXT - n, "int64[1] last = {0}> { y = %s %s (", op,
+                          attributes_of(op));
     for (int i = 0; i < o->count; i++)
         n += (size_t)snprintf(text + n, TEXT - n, "%sv%d", i ? ", " : "", i);
     snprintf(text + n, TEXT - n, ") }");

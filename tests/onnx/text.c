@@ -150,8 +150,41 @@ static ox_attribute_proto *last_attribute(ox_node_proto *p)
     return p->attribute[p->n_attribute - 1];
 }
 
+static char *quoted(reader *r)
+{
+    size_t n = strcspn(r->at, "\"");
+    char *text = wgi_ox_room(r->e, n + 1);
+    memcpy(text, r->at, n);
+    r->at += n + 1;
+    return text;
+}
+
+/* ["a", "b"] */
+static void text_list_attribute(reader *r, ox_node_proto *p, const char *name)
+{
+    ProtobufCBinaryData *list = wgi_ox_room(r->e, LIST * sizeof *list);
+    size_t n = 0;
+    do {
+        need(r, "\"");
+        char *text = quoted(r);
+        list[n++] = (ProtobufCBinaryData){strlen(text), (uint8_t *)text};
+    } while (n < LIST && accept(r, ","));
+    need(r, "]");
+    wgi_ox_set_int(r->e, p, name, 0);
+    ox_attribute_proto *a = last_attribute(p);
+    a->type = WGI_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS;
+    a->has_i = false;
+    a->strings = list;
+    a->n_strings = n;
+}
+
 static void list_attribute(reader *r, ox_node_proto *p, const char *name)
 {
+    skip_space(r);
+    if (*r->at == '"') {
+        text_list_attribute(r, p, name);
+        return;
+    }
     const char *item[LIST];
     int64_t whole[LIST];
     float *real = wgi_ox_room(r->e, LIST * sizeof *real);
@@ -194,11 +227,7 @@ static void graph_attribute(reader *r, ox_node_proto *p, const char *name)
 
 static void text_attribute(reader *r, ox_node_proto *p, const char *name)
 {
-    size_t n = strcspn(r->at, "\"");
-    char *text = wgi_ox_room(r->e, n + 1);
-    memcpy(text, r->at, n);
-    r->at += n + 1;
-    wgi_ox_set_word(r->e, p, name, text);
+    wgi_ox_set_word(r->e, p, name, quoted(r));
 }
 
 /* alpha = @slope: in a function, what the call gives as slope. */
