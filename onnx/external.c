@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What external_data says: pairs of texts. */
@@ -102,6 +103,12 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && path[n] == '/';
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
 /* The file that `path` names, links followed, is below the folder of `model`, with the links of
  * that name followed or not. */
 static wg_status check_place(const char *path, const char *model, wg_error *error)
@@ -158,7 +165,11 @@ wg_status wgi_ox_external_read(void *bytes, const ox_tensor_proto *t, uint64_t s
     if (!path)
         return wgi_error_set(error, WG_ENOMEM, "out of memory");
     snprintf(path, n, "%.*s%s", (int)folder, model, p.location);
-    status = check_place(path, model, error);
+    if (is_folder(path))
+        status = wgi_error_set(error, WG_EDATA, "external_data: the location '%s' is a folder",
+                               p.location);
+    else
+        status = check_place(path, model, error);
     if (status == WG_OK)
         status = read_file(bytes, &p, size, path, error);
     free(path);

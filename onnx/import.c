@@ -38,8 +38,9 @@ static bool take_type(ox_import *m, const ox_value_proto *v, const ox_type **typ
     const WgiOnnx__TypeProto__Tensor *t = v->type->tensor_type;
     *type = wgi_ox_type(t->elem_type);
     if (!*type)
-        return wgi_ox_stop(m, WG_EUNSUPPORTED, "input '%s': elements of type %s are not supported",
-                           name, wgi_ox_type_text(t->elem_type, text));
+        return wgi_ox_stop(m, wgi_ox_type_status(t->elem_type),
+                           "input '%s': elements of type %s are not supported", name,
+                           wgi_ox_type_text(t->elem_type, text));
     const wg_shape *given = t->shape ? NULL : wgi_ox_given_shape(m, name);
     if (given) { /* the file leaves the rank open, too */
         *shape = *given;
@@ -86,7 +87,7 @@ static bool add_input(ox_import *m, const ox_value_proto *v)
     /* NOLINTEND(clang-analyzer-core.NullDereference) */
     item->value = wgi_ox_cast(x, item->type->computed);
     return wg_graph_status(m->graph) == WG_OK ||
-           wgi_ox_stop(m, wg_graph_status(m->graph), "input '%s': %s", name,
+           wgi_ox_stop(m, wgi_ox_status(wg_graph_status(m->graph)), "input '%s': %s", name,
                        wg_graph_message(m->graph));
 }
 
@@ -494,7 +495,7 @@ static wg_graph *trimmed(ox_import *m)
     const wg_graph *bad = last ? last : g;
     wg_status status = bad ? wg_graph_status(bad) : WG_ENOMEM;
     if (!last || status != WG_OK)
-        wgi_ox_stop(m, status == WG_OK ? WG_ENOMEM : status, "%s",
+        wgi_ox_stop(m, status == WG_OK ? WG_ENOMEM : wgi_ox_status(status), "%s",
                     bad ? wg_graph_message(bad) : "out of memory");
     wg_graph_free(g);
     wgi_ox_finder_free(&f);
@@ -508,11 +509,11 @@ static wg_graph *trimmed(ox_import *m)
 
 static wg_status check(ox_import *m)
 {
-    wgi_ox_check_opsets(&m->opsets, m->error);
-    wg_status status = wgi_ox_check_ops(m->model, m->error);
+    wgi_ox_check_opsets(m->model, m->error);
+    wgi_ox_check_ops(m->model, &m->opsets, m->error);
     if (m->error->status != WG_OK)
-        status = wgi_error_prefix(m->error, m->error->status, "%s: ", m->file.source.path);
-    return status;
+        wgi_error_prefix(m->error, m->error->status, "%s: ", m->file.source.path);
+    return m->error->status;
 }
 
 static wg_graph *build(ox_import *m)
@@ -528,7 +529,8 @@ static wg_graph *build(ox_import *m)
     if (done)
         wgi_ox_check_declared(m);
     if (done && wg_graph_status(m->graph) != WG_OK)
-        done = wgi_ox_stop(m, wg_graph_status(m->graph), "%s", wg_graph_message(m->graph));
+        done = wgi_ox_stop(m, wgi_ox_status(wg_graph_status(m->graph)), "%s",
+                           wg_graph_message(m->graph));
     return done ? trimmed(m) : NULL;
 }
 

@@ -51,7 +51,8 @@ const ox_op *wgi_ox_op_find(const char *domain, const char *name);
 /* Whether the domain is ai.onnx, which may also be called "". */
 bool wgi_ox_is_main(const char *domain);
 
-/* Whether the attributes of a node are those that the op has, and fit the standard; else an error. */
+/* Whether the attributes of a node are those that its op has, and fit the standard; else an
+ * error. */
 bool wgi_ox_check_attributes(ox_node *n);
 
 /* The size of an axis of an input: that of the file, or what the caller gave; false after an
@@ -83,6 +84,8 @@ void wgi_ox_unload(ox_item *item);
 /* Says what is wrong with an initializer, which m->error does already; false. */
 bool wgi_ox_bad_initializer(ox_import *m, const ox_item *item, wg_status status);
 
+/* The status of an error that lies in the file: what a builder refuses there is bad data. */
+wg_status wgi_ox_status(wg_status of_builder);
 /* Sets the first error: "FILE: text"; returns false. */
 bool wgi_ox_stop(ox_import *m, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
 /* The item of that name, or NULL; a result that could not be made is an error. */

@@ -30,8 +30,9 @@ size_t wgi_ox_count_ops(const ox_model_proto *m, ox_op_count count[OX_MAX_COUNTS
 /* "Relu", or "DOMAIN.Op". */
 const char *wgi_ox_op_text(const char *domain, const char *name, char text[200]);
 
-/* WG_EUNSUPPORTED, and items of the error's text, for versions and ops that are not supported. */
-wg_status wgi_ox_check_opsets(const ox_opsets *o, wg_error *error);
-wg_status wgi_ox_check_ops(const ox_model_proto *m, wg_error *error);
+/* Items of the error's text for versions and ops that are not supported (WG_EUNSUPPORTED) or
+ * contradict the standard (WG_EDATA). */
+void wgi_ox_check_opsets(const ox_model_proto *m, wg_error *error);
+void wgi_ox_check_ops(const ox_model_proto *m, const ox_opsets *o, wg_error *error);
 
 #endif

@@ -36,7 +36,7 @@ static wg_value *fail_list(ox_node *n, wg_status status, const char *before, con
         before = "";
         snprintf(text, sizeof text, "%s", wg_graph_message(n->graph));
     }
-    wgi_ox_stop(n->import, status, "%s: %s%s", place_of(n, place), before, text);
+    wgi_ox_stop(n->import, wgi_ox_status(status), "%s: %s%s", place_of(n, place), before, text);
     return NULL;
 }
 

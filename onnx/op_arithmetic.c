@@ -174,7 +174,8 @@ static wg_value *cast_as(ox_node *n, const ox_type *type, int64_t number)
 {
     char text[32];
     if (!type)
-        return wgi_ox_refuse(n, "a cast to %s", wgi_ox_type_text(number, text));
+        return wgi_ox_fail(n, wgi_ox_type_status(number), "not supported: a cast to %s",
+                           wgi_ox_type_text(number, text));
     n->type[0] = type;
     wg_value *x = wgi_ox_in(n, 0);
     return wgi_ox_wrap(wgi_ox_cast(x, type->computed), type);

@@ -71,6 +71,8 @@ wg_value *wgi_ox_range(ox_node *n)
            delta = wgi_ox_real_in(n, 2, 1);
     if (!x || wgi_ox_failed(n))
         return NULL;
+    if (delta == 0)
+        return wgi_ox_fail(n, WG_EDATA, "delta is 0, between %g and %g", start, limit);
     double count = ceil((limit - start) / delta);
     if (!(count <= MOST))
         return wgi_ox_refuse(n, "%g numbers", count);
@@ -86,7 +88,8 @@ static wg_dtype dtype_attribute(ox_node *n, wg_dtype otherwise)
         return otherwise;
     n->type[0] = wgi_ox_type(number);
     if (!n->type[0])
-        wgi_ox_refuse(n, "elements of type %s", wgi_ox_type_text(number, text));
+        wgi_ox_fail(n, wgi_ox_type_status(number), "not supported: elements of type %s",
+                    wgi_ox_type_text(number, text));
     return n->type[0] ? n->type[0]->computed : WG_DTYPE_DEFAULT;
 }
 

@@ -17,8 +17,9 @@ static bool find_type(ox_node *n, wg_dtype *dtype)
         return false;
     if (wg_dtype_is_float(*dtype))
         return true;
-    wgi_ox_refuse(n, "random elements of type %s",
-                  number ? wgi_ox_type_text(number, text) : wg_dtype_name(*dtype));
+    wgi_ox_fail(n, number ? wgi_ox_type_status(number) : WG_EUNSUPPORTED,
+                "not supported: random elements of type %s",
+                number ? wgi_ox_type_text(number, text) : wg_dtype_name(*dtype));
     return false;
 }
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+static const char training[] = "ai.onnx.preview.training";
+
 bool wgi_ox_is_main(const char *domain)
 {
     return !*domain || strcmp(domain, "ai.onnx") == 0;
@@ -11,11 +13,11 @@ bool wgi_ox_is_main(const char *domain)
 
 const ox_op *wgi_ox_op_find(const char *domain, const char *name)
 {
-    bool training = strcmp(domain, "ai.onnx.preview.training") == 0;
+    bool is_training = strcmp(domain, training) == 0;
     const ox_op *op;
     for (size_t i = 0; (op = wgi_ox_op_at(i)); i++)
-        if (strcmp(op->name, name) == 0 && !(op->flags & OX_TRAINING) == !training)
-            return training || wgi_ox_is_main(domain) ? op : NULL;
+        if (strcmp(op->name, name) == 0 && !(op->flags & OX_TRAINING) == !is_training)
+            return is_training || wgi_ox_is_main(domain) ? op : NULL;
     return NULL;
 }
 
@@ -29,18 +31,32 @@ const ox_function_proto *wgi_ox_function_find(const ox_model_proto *m, const cha
     return NULL;
 }
 
+static void note_versions(ox_opsets *o, WgiOnnx__OperatorSetIdProto *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *domain = ox_text(list[i]->domain);
+        if (wgi_ox_is_main(domain))
+            o->main = list[i]->version;
+        else if (strcmp(domain, training) == 0)
+            o->training = list[i]->version;
+    }
+}
+
+/* Files of the first version of the format do not say. */
+static bool says_no_opset(const ox_model_proto *m)
+{
+    return !m->n_opset_import && m->ir_version < 3;
+}
+
+/* Those of functions count where the model does not say. */
 ox_opsets wgi_ox_opsets_of(const ox_model_proto *m)
 {
     ox_opsets o = {0, 0};
-    for (size_t i = 0; i < m->n_opset_import; i++) {
-        const char *domain = ox_text(m->opset_import[i]->domain);
-        if (wgi_ox_is_main(domain))
-            o.main = m->opset_import[i]->version;
-        else if (strcmp(domain, "ai.onnx.preview.training") == 0)
-            o.training = m->opset_import[i]->version;
-    }
-    if (!m->n_opset_import)
-        o.main = 1; /* files of the first version of the format do not say */
+    for (size_t i = 0; i < m->n_functions; i++)
+        note_versions(&o, m->functions[i]->opset_import, m->functions[i]->n_opset_import);
+    note_versions(&o, m->opset_import, m->n_opset_import);
+    if (says_no_opset(m))
+        o.main = 1;
     return o;
 }
 
@@ -139,26 +155,63 @@ const char *wgi_ox_op_text(const char *domain, const char *name, char text[200])
 
 /* ---- what is not supported ------------------------------------------------------------------- */
 
-wg_status wgi_ox_check_opsets(const ox_opsets *o, wg_error *error)
+static bool is_same(const char *a, const char *b)
 {
-    if (o->main && (o->main < OX_FIRST_OPSET || o->main > OX_LAST_OPSET))
-        return wgi_error_item(error, WG_EUNSUPPORTED,
-                              "opset %lld is not supported, those from %d to %d are",
-                              (long long)o->main, OX_FIRST_OPSET, OX_LAST_OPSET);
-    return WG_OK;
+    return wgi_ox_is_main(a) ? wgi_ox_is_main(b) : strcmp(a, b) == 0;
 }
 
-wg_status wgi_ox_check_ops(const ox_model_proto *m, wg_error *error)
+static const char *shown_domain(const char *domain)
+{
+    return wgi_ox_is_main(domain) ? "ai.onnx" : domain;
+}
+
+/* The i-th import: its version, and another one of the same domain. */
+static void check_import(const ox_model_proto *m, size_t i, wg_error *error)
+{
+    const char *domain = ox_text(m->opset_import[i]->domain);
+    long long version = m->opset_import[i]->version;
+    if (wgi_ox_is_main(domain) && (version < OX_FIRST_OPSET || version > OX_LAST_OPSET))
+        wgi_error_item(error, version < OX_FIRST_OPSET ? WG_EDATA : WG_EUNSUPPORTED,
+                       "opset %lld is not supported, those from %d to %d are", version,
+                       OX_FIRST_OPSET, OX_LAST_OPSET);
+    for (size_t k = 0; k < i; k++)
+        if (is_same(domain, ox_text(m->opset_import[k]->domain)) &&
+            m->opset_import[k]->version != version)
+            wgi_error_item(error, WG_EDATA, "opset_import: %s is there twice, with %lld and %lld",
+                           shown_domain(domain), (long long)m->opset_import[k]->version, version);
+}
+
+void wgi_ox_check_opsets(const ox_model_proto *m, wg_error *error)
+{
+    if (!m->n_opset_import && !says_no_opset(m))
+        wgi_error_item(error, WG_EDATA,
+                       "opset_import: none, where files of IR version 3 and later have one; this "
+                       "one is of version %lld",
+                       (long long)m->ir_version);
+    for (size_t i = 0; i < m->n_opset_import; i++)
+        check_import(m, i, error);
+}
+
+/* Whether the version of ops of that domain is known. */
+static bool has_opset(const ox_opsets *o, const char *domain)
+{
+    return wgi_ox_is_main(domain) ? o->main : strcmp(domain, training) == 0 ? o->training : true;
+}
+
+void wgi_ox_check_ops(const ox_model_proto *m, const ox_opsets *o, wg_error *error)
 {
     ox_op_count count[OX_MAX_COUNTS];
     char text[200];
-    size_t n = wgi_ox_count_ops(m, count);
-    wg_status status = WG_OK;
-    for (size_t i = 0; i < n; i++)
+    size_t n = wgi_ox_count_ops(m, count), missing = 0, unversioned = n;
+    for (size_t i = 0; i < n; i++) {
         if (!count[i].supported)
-            status = wgi_error_item(error, WG_EUNSUPPORTED, "%s%s (%zu)",
-                                    status == WG_OK ? "ops that are not supported: " : "",
-                                    wgi_ox_op_text(count[i].domain, count[i].name, text),
-                                    count[i].count);
-    return status;
+            wgi_error_item(error, WG_EUNSUPPORTED, "%s%s (%zu)",
+                           missing++ ? "" : "ops that are not supported: ",
+                           wgi_ox_op_text(count[i].domain, count[i].name, text), count[i].count);
+        else if (!has_opset(o, count[i].domain) && m->n_opset_import && unversioned == n)
+            unversioned = i;
+    }
+    if (unversioned < n)
+        wgi_error_item(error, WG_EDATA, "opset_import: no version of %s, whose op %s is used",
+                       shown_domain(count[unversioned].domain), count[unversioned].name);
 }

@@ -5,6 +5,17 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+wg_status wgi_ox_status(wg_status of_builder)
+{
+    switch (of_builder) {
+    case WG_EINVAL:
+    case WG_ESHAPE:
+    case WG_EDTYPE:
+    case WG_ENONFINITE: return WG_EDATA;
+    default: return of_builder;
+    }
+}
+
 bool wgi_ox_stop(ox_import *m, wg_status status, const char *format, ...)
 {
     if (m->status != WG_OK)

@@ -176,7 +176,8 @@ wg_status wgi_ox_tensor_describe(wg_onnx_tensor *out, const ox_tensor_proto *t, 
     *out = (wg_onnx_tensor){0};
     const ox_type *type = wgi_ox_type(t->data_type);
     if (!type)
-        return wgi_error_set(error, WG_EUNSUPPORTED, "elements of type %s are not supported",
+        return wgi_error_set(error, wgi_ox_type_status(t->data_type),
+                             "elements of type %s are not supported",
                              wgi_ox_type_text(t->data_type, text));
     out->dtype = type->held;
     wg_status status = read_shape(out, t, error);

@@ -27,6 +27,8 @@ const ox_type *wgi_ox_type(int64_t number);
 const ox_type *wgi_ox_type_of(wg_dtype dtype);
 /* "string (8)", for messages about types that are not in the table. */
 const char *wgi_ox_type_text(int64_t number, char text[32]);
+/* Their status: WG_EDATA if the standard does not have the type either. */
+wg_status wgi_ox_type_status(int64_t number);
 
 /* What t, a tensor of the file f, is: its held dtype and its shape; out->data is NULL.  Its numbers
  * are there, as many as the shape says: a file cannot ask for more memory than it brings.  The

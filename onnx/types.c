@@ -49,3 +49,9 @@ const char *wgi_ox_type_text(int64_t number, char text[32])
     snprintf(text, 32, "%s (%lld)", known ? known->name : name, (long long)number);
     return text;
 }
+
+wg_status wgi_ox_type_status(int64_t number)
+{
+    enum { LAST = 26 }; /* of TensorProto.DataType */
+    return number >= 1 && number <= LAST ? WG_EUNSUPPORTED : WG_EDATA;
+}

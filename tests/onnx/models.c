@@ -37,12 +37,19 @@ ox_node_proto *made_node(made *m, const char *op, const char *a, const char *b, 
 uint8_t *made_pack(const ox_graph_proto *g, int opset, size_t *size)
 {
     ox_model_proto model = WGI_ONNX__MODEL_PROTO__INIT;
-    WgiOnnx__OperatorSetIdProto id = WGI_ONNX__OPERATOR_SET_ID_PROTO__INIT, *ids[] = {&id};
-    id.has_version = model.has_ir_version = true;
+    WgiOnnx__OperatorSetIdProto id = WGI_ONNX__OPERATOR_SET_ID_PROTO__INIT, other = id,
+                                *ids[] = {&id, &other};
+    id.has_version = other.has_version = model.has_ir_version = true;
     id.version = opset;
+    other.version = 1;
     model.ir_version = 8;
     model.opset_import = ids;
     model.n_opset_import = 1;
+    for (size_t i = 0; i < g->n_node; i++)
+        if (*ox_text(g->node[i]->domain)) {
+            other.domain = g->node[i]->domain;
+            model.n_opset_import = 2;
+        }
     model.graph = (ox_graph_proto *)(uintptr_t)g; /* the messages know no const */
     *size = wgi_onnx__model_proto__get_packed_size(&model);
     uint8_t *bytes = malloc(*size + 1);

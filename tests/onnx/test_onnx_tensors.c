@@ -100,7 +100,8 @@ static void what_a_tensor_cannot_be(void **state)
         const char *message;
     } cases[] = {
         {8, 1, WG_EUNSUPPORTED, "elements of type string (8) are not supported"},
-        {77, 1, WG_EUNSUPPORTED, "elements of type unknown (77) are not supported"},
+        {77, 1, WG_EDATA, "elements of type unknown (77) are not supported"},
+        {0, 1, WG_EDATA, "elements of type undefined (0) are not supported"},
         {13, 1, WG_EUNSUPPORTED, "uint64: numbers of 2^63 and more are not supported"},
         {13, 9, WG_EDATA, "dims: expected at most 8 axes, got 9"},
         {13, 0, WG_EDATA, "data: expected 1 numbers as dims says, got 2"},

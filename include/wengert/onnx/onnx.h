@@ -92,7 +92,8 @@ typedef struct wg_onnx_import_options {
  *  file declares. WG_EUNSUPPORTED: the message lists all that the file needs and that is missing;
  *  or numbers are needed that depend on an input (options->known). WG_EINVAL: a dimension has no
  *  size, a size or a shape is given to what is none or is fixed, no float initializer has a given
- *  name, or NULL; WG_EDATA: the file is malformed; WG_EIO; WG_ENOMEM. */
+ *  name, or NULL; WG_EDATA: the file is malformed, or contradicts itself or the standard, such as
+ *  by shapes that do not fit; WG_EIO; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_onnx_import(wg_graph **out, const char *path,
                                             const wg_onnx_import_options *options, wg_error *error);
 
