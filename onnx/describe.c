@@ -1,8 +1,10 @@
 /* What is in a file, for people. */
 #include "graph/error.h"
+#include "graph/text_buffer.h"
 #include "onnx/model.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *shown(const char *text, char *room, size_t size)
@@ -41,7 +43,7 @@ static void print_value(const ox_value_proto *v, FILE *f)
         print_dim(t->shape->dim[k], f);
     }
     fprintf(f, "%s%s\n",
-            !t->shape         ? "of any shape"
+            !t->shape         ? "of unknown shape"
             : t->shape->n_dim ? "]"
                               : "[]",
             known ? "" : ": not supported");
@@ -66,42 +68,22 @@ static void print_values(const ox_graph_proto *g, FILE *f)
         print_value(g->output[i], f);
 }
 
-/* ---- symbolic sizes -------------------------------------------------------------------------- */
+/* ---- sizes to give --------------------------------------------------------------------------- */
 
-static const char *symbol_at(const ox_graph_proto *g, size_t input, size_t axis)
+static bool print_symbols(const ox_graph_proto *g, FILE *f)
 {
-    const ox_value_proto *v = g->input[input];
-    bool tensor = v->type && v->type->value_case == WGI_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
-    if (!tensor || !v->type->tensor_type->shape || axis >= v->type->tensor_type->shape->n_dim)
-        return NULL;
-    const ox_dim_proto *d = v->type->tensor_type->shape->dim[axis];
-    return d->value_case == WGI_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM
-               ? ox_text(d->dim_param)
-               : "";
-}
-
-/* Whether an earlier axis has that symbol. */
-static bool seen(const ox_graph_proto *g, size_t input, size_t axis, const char *symbol)
-{
-    const char *other;
-    for (size_t i = 0; i <= input; i++)
-        for (size_t k = 0; (i < input || k < axis) && (other = symbol_at(g, i, k)); k++)
-            if (strcmp(other, symbol) == 0)
-                return true;
-    return false;
-}
-
-static void print_symbols(const ox_graph_proto *g, FILE *f)
-{
-    char text[200];
-    const char *symbol;
-    size_t n = 0;
-    for (size_t i = 0; i < g->n_input; i++)
-        for (size_t k = 0; (symbol = symbol_at(g, i, k)); k++)
-            if (*symbol && !seen(g, i, k, symbol))
-                fprintf(f, "%s %s", n++ ? "," : "sizes to give  ",
-                        shown(symbol, text, sizeof text));
-    fprintf(f, n ? "\n" : "");
+    wgi_text_buffer b;
+    FILE *names = wgi_text_open(&b);
+    if (names)
+        wgi_ox_print_dims(g, "", names);
+    char *text = wgi_text_close(&b);
+    if (!text)
+        return false;
+    wgi_text_disarm(text, false);
+    if (*text)
+        fprintf(f, "sizes to give   %s\n", text);
+    free(text);
+    return true;
 }
 
 /* ---- parameters and ops ---------------------------------------------------------------------- */
@@ -179,10 +161,12 @@ wg_status wg_onnx_describe(const char *path, FILE *out, wg_error *error)
         return status;
     print_head(m, out);
     print_values(m->graph, out);
-    print_symbols(m->graph, out);
+    bool done = print_symbols(m->graph, out);
     print_parameters(m->graph, out);
     print_ops(m, out);
     wgi_ox_file_close(&file);
+    if (!done)
+        return wgi_error_set(error, WG_ENOMEM, "out of memory");
     return ferror(out) ? wgi_error_set(error, WG_EIO, "the description cannot be written") : WG_OK;
 }
 

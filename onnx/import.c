@@ -22,81 +22,14 @@ static const char *line_of(ox_import *m, size_t number)
     return line;
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------- */
-
-/* What an input is, from its type in the file. */
-static bool take_type(ox_import *m, const ox_value_proto *v, const ox_type **type, wg_shape *shape)
-{
-    const char *name = ox_text(v->name);
-    char text[32];
-    bool tensor = v->type && v->type->value_case == WGI_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
-    if (!tensor)
-        return wgi_ox_stop(m, WG_EUNSUPPORTED,
-                           "input '%s' is a sequence, a map, optional or sparse; only tensors are "
-                           "supported",
-                           name);
-    const WgiOnnx__TypeProto__Tensor *t = v->type->tensor_type;
-    *type = wgi_ox_type(t->elem_type);
-    if (!*type)
-        return wgi_ox_stop(m, wgi_ox_type_status(t->elem_type),
-                           "input '%s': elements of type %s are not supported", name,
-                           wgi_ox_type_text(t->elem_type, text));
-    const wg_shape *given = t->shape ? NULL : wgi_ox_given_shape(m, name);
-    if (given) { /* the file leaves the rank open, too */
-        *shape = *given;
-        return true;
-    }
-    size_t rank = t->shape ? t->shape->n_dim : 0;
-    if (rank > WG_MAX_RANK)
-        return wgi_ox_stop(m, WG_EUNSUPPORTED, "input '%s': %zu axes, at most %d are supported",
-                           name, rank, WG_MAX_RANK);
-    shape->rank = (int)rank;
-    for (int k = 0; k < shape->rank; k++)
-        if (!wgi_ox_take_dim(m, name, k, t->shape->dim[k], &shape->dim[k]))
-            return false;
-    return true;
-}
-
-static const wg_onnx_known *find_known(const ox_import *m, const char *name)
-{
-    for (size_t i = 0; i < m->options.n_known; i++)
-        if (strcmp(m->options.known[i].input, name) == 0)
-            return &m->options.known[i];
-    return NULL;
-}
-
-static bool add_input(ox_import *m, const ox_value_proto *v)
-{
-    const ox_type *type = NULL;
-    wg_shape shape = {0};
-    const char *name = ox_text(v->name);
-    const wg_onnx_known *known = find_known(m, name);
-    if (!*name)
-        return wgi_ox_stop(m, WG_EDATA, "an input has no name");
-    if (!known && !take_type(m, v, &type, &shape))
-        return false;
-    ox_item *item = wgi_ox_declare(m, name);
-    if (!item)
-        return false;
-    item->type = known ? wgi_ox_type_of(known->dtype) : type;
-    if (known && !item->type)
-        return wgi_ox_stop(m, WG_EINVAL, "the known input '%s' has no dtype", name);
-    /* NOLINTBEGIN(clang-analyzer-core.NullDereference): an input without a type is refused */
-    wg_value *x = known ? wg_constant(m->graph, known->dtype, known->shape, known->data)
-                        : wg_input(m->graph, name, type->held, shape);
-    /* NOLINTEND(clang-analyzer-core.NullDereference) */
-    item->value = wgi_ox_cast(x, item->type->computed);
-    return wg_graph_status(m->graph) == WG_OK ||
-           wgi_ox_stop(m, wgi_ox_status(wg_graph_status(m->graph)), "input '%s': %s", name,
-                       wg_graph_message(m->graph));
-}
+/* ---- initializers ---------------------------------------------------------------------------- */
 
 /* An initializer that is listed as an input too is its default value: files of the first versions
  * of the format list all. */
 static bool add_initializer(ox_import *m, const ox_tensor_proto *t)
 {
     const char *name = ox_text(t->name);
-    if (find_known(m, name))
+    if (wgi_ox_find_known(m, name))
         return true;
     ox_item unnamed = {.name = name}, *item = &unnamed;
     wg_onnx_tensor *tensor = wgi_ox_own(m);
@@ -115,14 +48,6 @@ static bool add_initializer(ox_import *m, const ox_tensor_proto *t)
     if (item->type->computed != item->type->held)
         wgi_ox_value(m, item);
     return m->status == WG_OK;
-}
-
-static bool has_initializer(const ox_graph_proto *g, const char *name)
-{
-    for (size_t i = 0; i < g->n_initializer; i++)
-        if (strcmp(ox_text(g->initializer[i]->name), name) == 0)
-            return true;
-    return false;
 }
 
 static bool add_initializers(ox_import *m, const ox_graph_proto *g)
@@ -144,17 +69,6 @@ static bool check_names(ox_import *m, const char *const *names, size_t n)
         if (!wgi_ox_is_open(names[i]) &&
             !(item && item->is_initializer && wg_dtype_is_float(item->tensor->dtype)))
             return wgi_ox_stop(m, WG_EINVAL, "no initializer of floats is called '%s'", names[i]);
-    }
-    return true;
-}
-
-static bool add_inputs(ox_import *m, const ox_graph_proto *g)
-{
-    for (size_t i = 0; i < g->n_input; i++) {
-        const char *name = ox_text(g->input[i]->name);
-        bool given = has_initializer(g, name) && !find_known(m, name);
-        if (!given && !add_input(m, g->input[i]))
-            return false;
     }
     return true;
 }
@@ -524,10 +438,9 @@ static wg_graph *build(ox_import *m)
     wg_graph_set_origin(m->graph, origin);
     bool done = wgi_ox_check_dims(m) && add_initializers(m, g) &&
                 check_names(m, m->options.frozen, m->options.n_frozen) &&
-                check_names(m, m->options.scalars, m->options.n_scalars) && add_inputs(m, g) &&
-                build_nodes(m, g->node, g->n_node) && add_outputs(m, g);
-    if (done)
-        wgi_ox_check_declared(m);
+                check_names(m, m->options.scalars, m->options.n_scalars) &&
+                wgi_ox_add_inputs(m, g) && build_nodes(m, g->node, g->n_node) && add_outputs(m, g);
+    done = done && wgi_ox_check_declared(m);
     if (done && wg_graph_status(m->graph) != WG_OK)
         done = wgi_ox_stop(m, wgi_ox_status(wg_graph_status(m->graph)), "%s",
                            wg_graph_message(m->graph));

@@ -39,6 +39,7 @@ struct ox_import {
     wg_status status; /* of the first error */
     int depth;        /* of subgraphs and functions within each other */
     size_t steps;     /* nodes built, those of unrolled loops included */
+    bool sized;       /* the caller has given a size, or numbers of an input */
     /* Builds the nodes of a subgraph whose inputs are `in`; false after an error.  Set by import.c,
      * which the ops must not call. */
     bool (*subgraph)(ox_node *n, const ox_graph_proto *g, ox_item *const *in, size_t n_in,
@@ -55,17 +56,30 @@ bool wgi_ox_is_main(const char *domain);
  * error. */
 bool wgi_ox_check_attributes(ox_node *n);
 
+/* Adds the inputs of the main graph that have no initializer; false after an error. */
+bool wgi_ox_add_inputs(ox_import *m, const ox_graph_proto *g);
+/* The input of the main graph that has that name; NULL, with an error, if none has. */
+const ox_value_proto *wgi_ox_find_input(ox_import *m, const char *name);
+/* What the caller knows of an input; NULL: nothing. */
+const wg_onnx_known *wgi_ox_find_known(const ox_import *m, const char *name);
+/* The tensor type of an input or output; NULL: the file says none. */
+const WgiOnnx__TypeProto__Tensor *wgi_ox_tensor_type(const ox_value_proto *v);
+/* The shape of an input of which the file does not say how many axes it has: what the caller gave;
+ * false after an error. */
+bool wgi_ox_take_dims(ox_import *m, const char *input, wg_shape *shape);
+/* The names of the sizes that inputs leave free, between these quotes and with commas. */
+void wgi_ox_print_dims(const ox_graph_proto *g, const char *quote, FILE *f);
 /* The size of an axis of an input: that of the file, or what the caller gave; false after an
  * error. */
 bool wgi_ox_take_dim(ox_import *m, const char *input, int axis, const ox_dim_proto *d,
                      int64_t *size);
-/* The shape that the caller gave for an input, or NULL. */
-const wg_shape *wgi_ox_given_shape(const ox_import *m, const char *input);
 /* Whether each dimension that has been given a size is a free one of an input, and each shape that
  * has been given one that an input can have; else an error. */
 bool wgi_ox_check_dims(ox_import *m);
-/* Warns of the first value whose sizes contradict those that the file declares. */
-void wgi_ox_check_declared(ox_import *m);
+/* Compares values with what the file declares of them.  An output of another dtype is an error, and
+ * so is one of another size if the file has all sizes; else the first size that differs is a
+ * warning. */
+bool wgi_ox_check_declared(ox_import *m);
 
 /* Whether v is computed from constants alone. */
 bool wgi_ox_is_fixed(ox_import *m, const wg_value *v);

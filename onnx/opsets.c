@@ -192,9 +192,14 @@ void wgi_ox_check_opsets(const ox_model_proto *m, wg_error *error)
         check_import(m, i, error);
 }
 
-/* Whether the version of ops of that domain is known. */
-static bool has_opset(const ox_opsets *o, const char *domain)
+/* Whether ops of that domain have a version. */
+static bool has_opset(const ox_model_proto *m, const ox_opsets *o, const char *domain)
 {
+    for (size_t i = 0; i < m->n_opset_import; i++)
+        if (is_same(domain, ox_text(m->opset_import[i]->domain)))
+            return true;
+    if (!m->n_opset_import) /* an error of its own, or a file of the first versions */
+        return true;
     return wgi_ox_is_main(domain) ? o->main : strcmp(domain, training) == 0 ? o->training : true;
 }
 
@@ -208,7 +213,7 @@ void wgi_ox_check_ops(const ox_model_proto *m, const ox_opsets *o, wg_error *err
             wgi_error_item(error, WG_EUNSUPPORTED, "%s%s (%zu)",
                            missing++ ? "" : "ops that are not supported: ",
                            wgi_ox_op_text(count[i].domain, count[i].name, text), count[i].count);
-        else if (!has_opset(o, count[i].domain) && m->n_opset_import && unversioned == n)
+        else if (!has_opset(m, o, count[i].domain) && unversioned == n)
             unversioned = i;
     }
     if (unversioned < n)

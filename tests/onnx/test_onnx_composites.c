@@ -67,6 +67,8 @@ static void begin_rows(made *m, const char *nodes)
     made_begin(m);
     made_input(m, "x", x);
     made_output(m, "y", x);
+    ox_value_proto *y = m->outputs.item[0];
+    y->type = NULL; /* its sizes depend on the nodes */
     wgi_ox_tensor(&m->e, "gain", WG_F32, &columns, row);
     wgi_ox_tensor(&m->e, "bias", WG_F32, &columns, row);
     spell(m, nodes);

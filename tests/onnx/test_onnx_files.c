@@ -192,34 +192,6 @@ static void sizes_and_known_inputs_are_asked_for(void **state)
     wg_graph_free(g);
 }
 
-/* It may well be that the file is right, and the import is not. */
-static void sizes_that_contradict_the_file_are_told(void **state)
-{
-    (void)state;
-    const struct {
-        wg_shape declared;
-        const char *warning;
-    } cases[] = {
-        {WG_SHAPE(2, 3), ""},
-        {WG_SHAPE(2, 4), "made.onnx: 'y', axis 1: expected the size 4 that the file declares, "
-                         "got 3"},
-        {WG_SHAPE(2), "made.onnx: 'y': expected the 1 axes that the file declares, got 2"},
-    };
-    for (int i = 0; i < WG_COUNT(cases); i++) {
-        made m;
-        wg_graph *g;
-        made_begin(&m);
-        made_input(&m, "x", WG_SHAPE(2, 3));
-        made_output(&m, "y", cases[i].declared);
-        made_node(&m, "Neg", "x", NULL, "y");
-        made_write(&m, path);
-        made_free(&m);
-        check_that(import(&g, NULL) == WG_OK, "%s", error.text);
-        assert_string_equal(error.warning, cases[i].warning);
-        wg_graph_free(g);
-    }
-}
-
 /* Nothing is built, and the message has all that is missing. */
 static void all_that_is_missing_is_listed(void **state)
 {
@@ -468,7 +440,6 @@ int main(void)
         cmocka_unit_test(running_statistics_are_states),
         cmocka_unit_test(results_that_are_not_read_are_not_made),
         cmocka_unit_test(sizes_and_known_inputs_are_asked_for),
-        cmocka_unit_test(sizes_that_contradict_the_file_are_told),
         cmocka_unit_test(all_that_is_missing_is_listed),
         cmocka_unit_test(files_may_end_anywhere),
         cmocka_unit_test(fields_are_as_the_schema_has_them),

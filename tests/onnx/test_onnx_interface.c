@@ -115,10 +115,123 @@ static void versions_are_said_once(void **state)
     imports(NULL);
 }
 
+/* ---- inputs whose shape is unknown ----------------------------------------------------------- */
+
+static void forget_shape(ox_model_proto *m)
+{
+    WgiOnnx__TypeProto__Tensor *t = m->graph->input[0]->type->tensor_type;
+    wgi_onnx__tensor_shape_proto__free_unpacked(t->shape, NULL);
+    t->shape = NULL;
+}
+
+/* An unknown number of axes is not the number 0. */
+static void shapes_that_are_unknown_are_asked_for(void **state)
+{
+    (void)state;
+    wg_graph *g;
+    const wg_onnx_dim dims[] = {{"x:0", 2}, {"x:1", 3}, {"x:3", 1}, {"N", 4}};
+    write_model("(float[2,3] x, float[N] z) => (float[2,3] y) { y = Relu (x) }", 17, forget_shape);
+    refused(&(wg_onnx_import_options){.other_dims = 4}, WG_EINVAL,
+            "made.onnx: input 'x': the file does not say how many axes it has: give their sizes as "
+            "the dimensions 'x:0', 'x:1' and so on",
+            "");
+    refused(&(wg_onnx_import_options){.dims = dims + 1, .n_dims = 1}, WG_EINVAL,
+            "dimension 'x:1': expected a free one ('x:0', 'x:1', ..., 'N'), got a name", "");
+    refused(&(wg_onnx_import_options){.dims = dims, .n_dims = 3}, WG_EINVAL,
+            "dimension 'x:3': expected a free one", "got a name that none has");
+    const wg_onnx_import_options o = {.dims = dims, .n_dims = 2, .other_dims = 4};
+    check_that(import(&g, &o) == WG_OK, "%s", error.text);
+    const wg_shape x = WG_SHAPE(2, 3);
+    assert_true(wg_shape_equal(&wg_graph_find(g, "x")->shape, &x));
+    assert_string_equal(error.warning, "");
+    wg_graph_free(g);
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+static int declared; /* what the next model says of y */
+
+static void declare(ox_model_proto *m)
+{
+    WgiOnnx__TypeProto__Tensor *t = m->graph->output[0]->type->tensor_type;
+    if (declared == 0)
+        t->elem_type = 7;
+    else if (declared == 1)
+        t->elem_type = 8;
+    else if (declared == 2)
+        t->shape->dim[1]->dim_value = 4;
+    else if (declared == 3)
+        protobuf_c_message_free_unpacked(&t->shape->dim[--t->shape->n_dim]->base, NULL);
+}
+
+static void outputs_are_what_the_file_declares(void **state)
+{
+    (void)state;
+    static const char *const messages[] = {
+        "made.onnx: output 'y': expected elements of type int64 (7), which the file declares, got "
+        "float",
+        "made.onnx: output 'y': expected elements of type string (8), which the file declares, got "
+        "float",
+        "made.onnx: output 'y', axis 1: expected the size 4 that the file declares, got 3",
+        "made.onnx: output 'y': expected the 1 axes that the file declares, got 2",
+    };
+    for (declared = 0; declared < WG_COUNT(messages); declared++) {
+        write_model(relu, 17, declare);
+        refused(NULL, WG_EDATA, messages[declared], "");
+    }
+    write_model(relu, 17, declare);
+    imports(NULL);
+    assert_string_equal(error.warning, "");
+}
+
+/* Exporters that leave the batch of an input free may leave the sizes of their example in the
+ * outputs; and it may be that the sizes within a graph are right, and the import is not. */
+static void other_sizes_than_declared_are_told(void **state)
+{
+    (void)state;
+    const wg_onnx_dim batch = {"N", 8};
+    const wg_onnx_import_options o = {.dims = &batch, .n_dims = 1};
+    write_model("(float[N,3] x) => (float[2,3] y) { y = Relu (x) }", 17, nothing);
+    imports(&o);
+    assert_string_equal(
+        error.warning, "made.onnx: 'y', axis 0: expected the size 2 that the file declares, got 8");
+    declared = 0;
+    write_model("(float[N,3] x) => (float[2,3] y) { y = Relu (x) }", 17, declare);
+    refused(&o, WG_EDATA, "made.onnx: output 'y': expected elements of type int64", "");
+}
+
+static void swap_outputs(ox_model_proto *m)
+{
+    m->graph->value_info = m->graph->output;
+    m->graph->n_value_info = m->graph->n_output;
+    m->graph->output = NULL;
+    m->graph->n_output = 0;
+    ox_value_proto *z = malloc(sizeof *z), **list = malloc(sizeof *list);
+    assert_true(z && list);
+    wgi_onnx__value_info_proto__init(z);
+    z->name = strdup("z");
+    *list = z;
+    m->graph->output = list;
+    m->graph->n_output = 1;
+}
+
+static void other_sizes_within_the_graph_are_told(void **state)
+{
+    (void)state;
+    write_model("(float[2,3] x) => (float[2,4] y) { y = Relu (x) z = Abs (y) }", 17, swap_outputs);
+    imports(NULL);
+    assert_string_equal(
+        error.warning, "made.onnx: 'y', axis 1: expected the size 4 that the file declares, got 3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions_are_said_once),
+        cmocka_unit_test(shapes_that_are_unknown_are_asked_for),
+        cmocka_unit_test(outputs_are_what_the_file_declares),
+        cmocka_unit_test(other_sizes_than_declared_are_told),
+        cmocka_unit_test(other_sizes_within_the_graph_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, leave);
 }

@@ -36,7 +36,9 @@ static void only_what_is_spelled_out_is_one_op(void **state)
         made m;
         made_begin(&m);
         snprintf(text, sizeof text, "%s{ %s }", all[i].head, all[i].nodes);
-        onnx_write(onnx_text(&m, text), 17, path);
+        ox_graph_proto *g = onnx_text(&m, text);
+        g->output[0]->type = NULL; /* its sizes are not the point */
+        onnx_write(g, 17, path);
         made_free(&m);
         wg_graph_free(check_spelled(path, all[i].name, all[i].op, all[i].times));
     }

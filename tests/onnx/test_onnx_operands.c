@@ -133,6 +133,7 @@ static wg_status import(wg_graph **g, const ox_op *op, const operands *o)
     ox_graph_proto *graph = onnx_text(&m, text);
     if (op->flags & OX_TRAINING)
         graph->node[0]->domain = (char *)"ai.onnx.preview.training";
+    graph->output[0]->type = NULL; /* its sizes depend on the op */
     snprintf(unreadable, sizeof unreadable, "v%d", o->unreadable);
     for (size_t i = 0; i < graph->n_initializer; i++)
         if (strcmp(graph->initializer[i]->name, unreadable) == 0)

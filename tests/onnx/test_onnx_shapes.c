@@ -104,12 +104,10 @@ static void given_shapes_are_compared_with_the_file(void **state)
             WG_EINVAL, bad[i].first, bad[i].second);
 }
 
-/* The file leaves even the number of axes open. */
-static void an_input_of_any_shape_has_the_given_one(void **state)
+/* y = -x, of which the file leaves even the number of axes open. */
+static void write_shapeless(void)
 {
-    (void)state;
     made m;
-    wg_graph *g;
     made_begin(&m);
     made_input(&m, "x", WG_SHAPE(1));
     made_output(&m, "y", WG_SHAPE(1));
@@ -118,10 +116,33 @@ static void an_input_of_any_shape_has_the_given_one(void **state)
     made_node(&m, "Neg", "x", NULL, "y");
     made_write(&m, path);
     made_free(&m);
-    const wg_onnx_shape shape = {"x", WG_SHAPE(2, 3)};
-    const wg_onnx_import_options o = {.shapes = &shape, .n_shapes = 1};
+}
+
+static void an_input_of_unknown_shape_has_the_given_one(void **state)
+{
+    (void)state;
+    wg_graph *g;
+    const wg_onnx_shape shape = {"x", WG_SHAPE(2, 3)}, scalar = {"x", WG_SCALAR};
+    const wg_onnx_dim same = {"x:1", 3}, other = {"x:1", 4}, further = {"x:2", 1},
+                      beyond = {"x:3", 1};
+    write_shapeless();
+    wg_onnx_import_options o = {.shapes = &shape, .n_shapes = 1};
     check_that(import(&g, &o) == WG_OK, "%s", error.text);
     check_shape(wg_graph_output(g, 0), WG_SHAPE(2, 3));
+    wg_graph_free(g);
+    o = (wg_onnx_import_options){.shapes = &shape, .n_shapes = 1, .dims = &same, .n_dims = 1};
+    check_that(import(&g, &o) == WG_OK, "%s", error.text);
+    check_shape(wg_graph_output(g, 0), WG_SHAPE(2, 3));
+    wg_graph_free(g);
+    o.dims = &other;
+    refused(&o, WG_EINVAL, "input 'x', axis 1:", "expected the size 4, got 3");
+    o.dims = &further;
+    refused(&o, WG_EINVAL, "input 'x'", "expected 3 axes, got the shape [2,3]");
+    o.dims = &beyond;
+    refused(&o, WG_EINVAL, "dimension 'x:3': expected a free one", "got a name that none has");
+    o = (wg_onnx_import_options){.shapes = &scalar, .n_shapes = 1};
+    check_that(import(&g, &o) == WG_OK, "%s", error.text);
+    check_shape(wg_graph_output(g, 0), WG_SCALAR);
     wg_graph_free(g);
 }
 
@@ -130,7 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(symbolic_sizes_are_those_of_given_shapes),
         cmocka_unit_test(given_shapes_are_compared_with_the_file),
-        cmocka_unit_test(an_input_of_any_shape_has_the_given_one),
+        cmocka_unit_test(an_input_of_unknown_shape_has_the_given_one),
     };
     return cmocka_run_group_tests(tests, NULL, leave);
 }

@@ -33,7 +33,8 @@ extern "C" {
 enum { WG_ONNX_OPSET = 17, WG_ONNX_IR = 8 };
 
 /** The size of a symbolic dimension.  The name is that of the file ("batch"), or "INPUT:AXIS"
- *  ("x:0") for an axis that has none. */
+ *  ("x:0") for an axis that has none.  An input of which the file does not say how many axes it has
+ *  needs a size for each, from "x:0" on, or a shape (wg_onnx_shape). */
 typedef struct wg_onnx_dim {
     const char *name; /**< of the dimension */
     int64_t size;     /**< 0 or more */
@@ -89,11 +90,12 @@ typedef struct wg_onnx_import_options {
  *  BatchNormalization become states; all others, and what is used as a number while the file is
  *  read, constants. An input that no output needs is left out. `options` may be NULL. The caller
  *  frees *out; on failure it is NULL. error->warning: the first size that contradicts what the
- *  file declares. WG_EUNSUPPORTED: the message lists all that the file needs and that is missing;
- *  or numbers are needed that depend on an input (options->known). WG_EINVAL: a dimension has no
- *  size, a size or a shape is given to what is none or is fixed, no float initializer has a given
- *  name, or NULL; WG_EDATA: the file is malformed, or contradicts itself or the standard, such as
- *  by shapes that do not fit; WG_EIO; WG_ENOMEM. */
+ *  file declares; that of an output is an error where the file has the sizes of all inputs.
+ *  WG_EUNSUPPORTED: the message lists all that the file needs and that is missing; or numbers are
+ *  needed that depend on an input (options->known). WG_EINVAL: a dimension has no size, a size or a
+ *  shape is given to what is none or is fixed, no float initializer has a given name, or NULL;
+ *  WG_EDATA: the file is malformed, or contradicts itself or the standard, such as by shapes that
+ *  do not fit; WG_EIO; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_onnx_import(wg_graph **out, const char *path,
                                             const wg_onnx_import_options *options, wg_error *error);
 

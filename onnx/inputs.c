@@ -1,0 +1,109 @@
+/* Inputs of a graph: their types in the file, and numbers that the caller knows. */
+#include "onnx/import.h"
+
+#include <string.h>
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+/* What the file says of an input, with the type of its elements; NULL after an error. */
+static const WgiOnnx__TypeProto__Tensor *tensor_of(ox_import *m, const ox_value_proto *v,
+                                                   const ox_type **type)
+{
+    const char *name = ox_text(v->name);
+    char text[32];
+    const WgiOnnx__TypeProto__Tensor *t = wgi_ox_tensor_type(v);
+    if (!t) {
+        wgi_ox_stop(m, WG_EUNSUPPORTED,
+                    "input '%s' is a sequence, a map, optional or sparse; only tensors are "
+                    "supported",
+                    name);
+        return NULL;
+    }
+    *type = wgi_ox_type(t->elem_type);
+    if (!*type)
+        wgi_ox_stop(m, wgi_ox_type_status(t->elem_type),
+                    "input '%s': elements of type %s are not supported", name,
+                    wgi_ox_type_text(t->elem_type, text));
+    return *type ? t : NULL;
+}
+
+static bool take_shape(ox_import *m, const char *name, const WgiOnnx__TypeProto__Tensor *t,
+                       wg_shape *shape)
+{
+    if (!t->shape)
+        return wgi_ox_take_dims(m, name, shape);
+    if (t->shape->n_dim > WG_MAX_RANK)
+        return wgi_ox_stop(m, WG_EUNSUPPORTED, "input '%s': %zu axes, at most %d are supported",
+                           name, t->shape->n_dim, WG_MAX_RANK);
+    shape->rank = (int)t->shape->n_dim;
+    for (int k = 0; k < shape->rank; k++)
+        if (!wgi_ox_take_dim(m, name, k, t->shape->dim[k], &shape->dim[k]))
+            return false;
+    return true;
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+const wg_onnx_known *wgi_ox_find_known(const ox_import *m, const char *name)
+{
+    for (size_t i = 0; i < m->options.n_known; i++)
+        if (strcmp(m->options.known[i].input, name) == 0)
+            return &m->options.known[i];
+    return NULL;
+}
+
+static wg_value *known_input(ox_import *m, const wg_onnx_known *known, const ox_type **type)
+{
+    m->sized = true;
+    *type = wgi_ox_type_of(known->dtype);
+    if (!*type)
+        wgi_ox_stop(m, WG_EINVAL, "the known input '%s' has no dtype", known->input);
+    return *type ? wg_constant(m->graph, known->dtype, known->shape, known->data) : NULL;
+}
+
+static wg_value *free_input(ox_import *m, const ox_value_proto *v, const ox_type **type)
+{
+    const char *name = ox_text(v->name);
+    wg_shape shape = {0};
+    const WgiOnnx__TypeProto__Tensor *t = tensor_of(m, v, type);
+    return t && take_shape(m, name, t, &shape) ? wg_input(m->graph, name, (*type)->held, shape)
+                                               : NULL;
+}
+
+static bool add_input(ox_import *m, const ox_value_proto *v)
+{
+    const char *name = ox_text(v->name);
+    const wg_onnx_known *known = wgi_ox_find_known(m, name);
+    if (!*name)
+        return wgi_ox_stop(m, WG_EDATA, "an input has no name");
+    ox_item *item = wgi_ox_declare(m, name);
+    if (!item)
+        return false;
+    wg_value *x = known ? known_input(m, known, &item->type) : free_input(m, v, &item->type);
+    wg_status status = wg_graph_status(m->graph);
+    if (status != WG_OK)
+        wgi_ox_stop(m, known ? status : wgi_ox_status(status), "input '%s': %s", name,
+                    wg_graph_message(m->graph));
+    if (m->status == WG_OK)
+        item->value = wgi_ox_cast(x, item->type->computed);
+    return m->status == WG_OK;
+}
+
+static bool has_initializer(const ox_graph_proto *g, const char *name)
+{
+    for (size_t i = 0; i < g->n_initializer; i++)
+        if (strcmp(ox_text(g->initializer[i]->name), name) == 0)
+            return true;
+    return false;
+}
+
+bool wgi_ox_add_inputs(ox_import *m, const ox_graph_proto *g)
+{
+    for (size_t i = 0; i < g->n_input; i++) {
+        const char *name = ox_text(g->input[i]->name);
+        bool given = has_initializer(g, name) && !wgi_ox_find_known(m, name);
+        if (!given && !add_input(m, g->input[i]))
+            return false;
+    }
+    return true;
+}
