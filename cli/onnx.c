@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIM = 5000, GRAPH, SVG, OPS, MAX_DIMS = 32 };
+enum { DIM = 5000, GRAPH, KNOWN, SVG, OPS, MAX_OPTIONS = 64 };
 
 typedef struct request {
-    const char *file, *svg, *dim[MAX_DIMS];
-    size_t n_dims;
+    const char *file, *svg;
+    char *given[2 * MAX_OPTIONS]; /* options of the import, with their values */
+    int n_given;
     bool graph, ops;
 } request;
 
@@ -18,19 +19,27 @@ static const struct argp_option table[] = {
      0},
     {"svg", SVG, "FILE", 0, "draw it", 0},
     {"dim", DIM, "NAME=N", 0, "the size of a symbolic dimension (may be repeated)", 0},
+    {"known", KNOWN, "NAME=N,...", 0,
+     "the numbers of an input that must be known while the file is read (may be repeated)", 0},
     {"ops", OPS, NULL, 0, "list the ops that can be imported, as Markdown, without a file", 0},
     {0},
 };
 
+static void give(request *r, char *option, char *value, const struct argp_state *state)
+{
+    if (r->n_given == 2 * MAX_OPTIONS)
+        argp_error(state, "--dim and --known given more than %d times", MAX_OPTIONS);
+    r->given[r->n_given++] = option;
+    r->given[r->n_given++] = value;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+    static char dim[] = "--dim", known[] = "--known";
     request *r = state->input;
     switch (key) {
-    case DIM:
-        if (r->n_dims == MAX_DIMS)
-            argp_error(state, "--dim given more than %d times", MAX_DIMS);
-        r->dim[r->n_dims++] = arg;
-        break;
+    case DIM: give(r, dim, arg, state); break;
+    case KNOWN: give(r, known, arg, state); break;
     case GRAPH: r->graph = true; break;
     case OPS: r->ops = true; break;
     case SVG: r->svg = arg; break;
@@ -38,8 +47,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!r->file == !r->ops)
             argp_error(state, "give a FILE or --ops");
-        if (r->n_dims > 0 && !r->graph && !r->svg)
-            argp_error(state, "--dim has no effect without --graph or --svg");
+        if (r->n_given > 0 && !r->graph && !r->svg)
+            argp_error(state, "%s has no effect without --graph or --svg", r->given[0]);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -49,15 +58,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* The command graph on the same file. */
 static int draw(const request *r)
 {
-    char name[] = "wengert graph", svg[] = "--svg", dim[] = "--dim";
-    char *arguments[2 * MAX_DIMS + 8];
+    char name[] = "wengert graph", svg[] = "--svg";
+    char *arguments[2 * MAX_OPTIONS + 8];
     int n = 0;
     arguments[n++] = name;
     arguments[n++] = (char *)r->file;
-    for (size_t i = 0; i < r->n_dims; i++) {
-        arguments[n++] = dim;
-        arguments[n++] = (char *)r->dim[i];
-    }
+    for (int i = 0; i < r->n_given; i++)
+        arguments[n++] = r->given[i];
     if (r->svg) {
         arguments[n++] = svg;
         arguments[n++] = (char *)r->svg;
@@ -89,7 +96,8 @@ int command_onnx(int argc, char **argv)
         "FILE.onnx",
         "Describes an ONNX model: versions, inputs and outputs, sizes to give, ops with their "
         "counts, and all that is not supported.\vThe commands graph, run, gradcheck, bench and "
-        "diff take such a file as a model, with --dim for its symbolic sizes.",
+        "diff take such a file as a model, with --dim for its symbolic sizes and --known for "
+        "inputs whose numbers must be known.",
         NULL,
         NULL,
         NULL};

@@ -136,6 +136,12 @@ static int check_name(const given_numbers *x, const source *s, const wg_graph *g
 {
     const wg_value *v = wg_graph_find(g, x->name);
     const unsigned flags = v ? v->node->op->flags : 0;
+    for (size_t i = 0; i < s->options.n_known; i++)
+        if (strcmp(s->options.known[i].input, x->name) == 0) {
+            complain("%s: expected the numbers of '%s' once, got them by --known too", x->file,
+                     x->name);
+            return EXIT_USAGE;
+        }
     if (flags & WG_OP_INPUT)
         return EXIT_OK;
     if (flags & WG_OP_LEAF) {

@@ -13,7 +13,7 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-enum { RANGE = 4000, OPS, DIM };
+enum { RANGE = 4000, OPS, DIM, KNOWN };
 
 static const struct argp_option table[] = {
     {"range", RANGE, "NAME=N", 0,
@@ -24,8 +24,39 @@ static const struct argp_option table[] = {
      0},
     {"dim", DIM, "NAME=N", 0, "the size of a symbolic dimension of a FILE.onnx (may be repeated)",
      0},
+    {"known", KNOWN, "NAME=N,...", 0,
+     "the numbers of an input of a FILE.onnx that must be known while it is read (may be repeated)",
+     0},
     {0},
 };
+
+/* "1,-2.5,3" into numbers, if not NULL; returns how many there are, or -1. */
+static int64_t parse_numbers(const char *text, double *numbers)
+{
+    int64_t n = 0;
+    char *end;
+    for (; *text; n++) {
+        double x = strtod(text, &end);
+        if (end == text || (*end && (*end != ',' || !end[1])))
+            return -1;
+        if (numbers)
+            numbers[n] = x;
+        text = end + (*end == ',');
+    }
+    return n;
+}
+
+static void take_known(source_options *o, char *text, struct argp_state *state)
+{
+    char *equals = strchr(text, '=');
+    if (!equals || equals == text || parse_numbers(equals + 1, NULL) < 0)
+        argp_error(state, "--known: expected NAME=N,..., got '%s'", text);
+    if (o->n_known == MAX_RANGES)
+        argp_error(state, "--known given more than %d times", MAX_RANGES);
+    *equals = 0; /* NOLINT(clang-analyzer-core.NullDereference): argp_error does not return */
+    o->known[o->n_known].input = text;
+    o->known[o->n_known++].numbers = equals + 1;
+}
 
 static void take_dim(source_options *o, char *text, struct argp_state *state)
 {
@@ -57,6 +88,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case RANGE: take_range(o, arg, state); break;
     case OPS: o->ops = arg; break;
     case DIM: take_dim(o, arg, state); break;
+    case KNOWN: take_known(o, arg, state); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -145,6 +177,8 @@ int source_check_options(const source_options *o, const char *const *name, size_
         complain("--ops: only a FILE.wg is read with the ops of a shared object");
     else if (o->n_dims > 0 && !onnx)
         complain("--dim: only a FILE.onnx has symbolic dimensions");
+    else if (o->n_known > 0 && !onnx)
+        complain("--known: only a FILE.onnx has inputs to be known");
     else
         return EXIT_OK;
     return EXIT_USAGE;
@@ -212,18 +246,45 @@ static wg_graph *read_file(const source *s, wg_value **loss, int *code)
     return g;
 }
 
+/* The known inputs; their numbers are in one array, which the caller frees; NULL without memory. */
+static double *known_inputs(const source_options *o, wg_onnx_known *known)
+{
+    int64_t all = 0;
+    for (size_t i = 0; i < o->n_known; i++) {
+        int64_t n = parse_numbers(o->known[i].numbers, NULL);
+        known[i] = (wg_onnx_known){.input = o->known[i].input, .shape = WG_SHAPE(n)};
+        all += n;
+    }
+    double *numbers = calloc((size_t)all + 1, sizeof *numbers), *next = numbers;
+    for (size_t i = 0; numbers && i < o->n_known; i++) {
+        known[i].data = next;
+        next += parse_numbers(o->known[i].numbers, next);
+    }
+    return numbers;
+}
+
 static wg_graph *import_file(const source *s, wg_value **loss, int *code)
 {
     wg_graph *g;
     wg_error error;
+    wg_onnx_known known[MAX_RANGES];
+    double *numbers = known_inputs(&s->options, known);
+    if (!numbers) {
+        complain("%s: out of memory", s->name);
+        *code = EXIT_RUN;
+        return NULL;
+    }
     wg_onnx_import_options o = {.dims = s->options.dim,
                                 .n_dims = s->options.n_dims,
                                 .shapes = s->options.shapes,
-                                .n_shapes = s->options.n_shapes};
+                                .n_shapes = s->options.n_shapes,
+                                .known = known,
+                                .n_known = s->options.n_known};
     if (wg_onnx_import(&g, s->name, &o, &error) != WG_OK)
         *code = complain_error(&error);
     else if (*error.warning)
         complain("%s", error.warning);
+    free(numbers);
     *loss = g ? find_loss(g) : NULL;
     return g;
 }

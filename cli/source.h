@@ -20,6 +20,10 @@ typedef struct source_options {
     size_t n_dims;
     const wg_onnx_shape *shapes; /* of inputs of a FILE.onnx, where numbers are given for them */
     size_t n_shapes;
+    struct {
+        const char *input, *numbers;
+    } known[MAX_RANGES]; /* --known NAME=N,...: what is known of inputs of a FILE.onnx */
+    size_t n_known;
     const char *ops; /* --ops MODEL.so: files may have its ops; NULL: none */
 } source_options;
 

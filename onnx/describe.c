@@ -109,7 +109,42 @@ static void print_parameters(const ox_graph_proto *g, FILE *f)
     fprintf(f, external ? "; %zu in other files\n" : "\n", external);
 }
 
-static void print_ops(const ox_model_proto *m, FILE *f)
+/* An input whose numbers must be known while the file is read; "" if there is none, or none is
+ * found with the sizes that are tried for those that are free.  false without memory. */
+static bool find_needed(const char *path, char needed[200])
+{
+    static const int64_t sizes[] = {2, 64};
+    wg_status status = WG_EDATA;
+    *needed = 0;
+    for (int i = 0; i < WG_COUNT(sizes) && status != WG_OK && status != WG_ENOMEM && !*needed; i++)
+        status = wgi_ox_try(path, sizes[i], needed);
+    return status != WG_ENOMEM;
+}
+
+static bool print_verdict(size_t n, size_t missing, const char *path, FILE *f)
+{
+    char needed[200] = "", text[200];
+    if (!missing && !find_needed(path, needed))
+        return false;
+    if (missing)
+        fprintf(f,
+                n == 1         ? "the only kind of op is not supported\n"
+                : missing == 1 ? "%zu of %zu kinds of ops is not supported\n"
+                               : "%zu of %zu kinds of ops are not supported\n",
+                missing, n);
+    else if (n == 1)
+        fprintf(f, "the only kind of op is supported");
+    else if (n)
+        fprintf(f, "all %zu kinds of ops are supported", n);
+    if (*needed)
+        fprintf(f, ", where the numbers of '%s' are known (--known)",
+                shown(needed, text, sizeof text));
+    if (n && !missing)
+        fprintf(f, "\n");
+    return true;
+}
+
+static bool print_ops(const ox_model_proto *m, const char *path, FILE *f)
 {
     ox_op_count count[OX_MAX_COUNTS];
     char name[200], room[200];
@@ -123,10 +158,7 @@ static void print_ops(const ox_model_proto *m, FILE *f)
                 op && op->limits ? op->limits : "");
         missing += !count[i].supported;
     }
-    if (missing)
-        fprintf(f, "%zu of %zu kinds of ops are not supported\n", missing, n);
-    else
-        fprintf(f, "all %zu kinds of ops are supported\n", n);
+    return print_verdict(n, missing, path, f);
 }
 
 static void print_head(const ox_model_proto *m, FILE *f)
@@ -163,7 +195,7 @@ wg_status wg_onnx_describe(const char *path, FILE *out, wg_error *error)
     print_values(m->graph, out);
     bool done = print_symbols(m->graph, out);
     print_parameters(m->graph, out);
-    print_ops(m, out);
+    done = print_ops(m, path, out) && done;
     wgi_ox_file_close(&file);
     if (!done)
         return wgi_error_set(error, WG_ENOMEM, "out of memory");

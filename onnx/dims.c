@@ -27,7 +27,7 @@ static const char *symbol_of(const ox_dim_proto *d)
                : "";
 }
 
-static bool is_fixed(const ox_dim_proto *d)
+bool wgi_ox_is_fixed_dim(const ox_dim_proto *d)
 {
     return d && d->value_case == WGI_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
            d->dim_value >= 0;
@@ -101,7 +101,7 @@ static bool find_size(const ox_import *m, const char *input, int axis, const ox_
 {
     char text[PLACE];
     const char *symbol = symbol_of(d);
-    if (is_fixed(d)) {
+    if (wgi_ox_is_fixed_dim(d)) {
         *size = d->dim_value;
         return true;
     }
@@ -120,7 +120,7 @@ bool wgi_ox_take_dim(ox_import *m, const char *input, int axis, const ox_dim_pro
 {
     char text[PLACE];
     const char *symbol = symbol_of(d);
-    m->sized = m->sized || !is_fixed(d);
+    m->sized = m->sized || !wgi_ox_is_fixed_dim(d);
     if (find_size(m, input, axis, d, size))
         return true;
     *size = m->options.other_dims;
@@ -160,7 +160,7 @@ static const ox_dim_proto *called(const ox_graph_proto *g, const char *name)
     for (size_t i = 0; i < g->n_input; i++)
         for (size_t k = 0; (d = dim_at(g->input[i], k)); k++) {
             bool here = strcmp(place_of(ox_text(g->input[i]->name), k, text), name) == 0;
-            if (is_fixed(d))
+            if (wgi_ox_is_fixed_dim(d))
                 fixed = here ? d : fixed;
             else if (here || strcmp(symbol_of(d), name) == 0)
                 return d;
@@ -177,7 +177,7 @@ void wgi_ox_print_dims(const ox_graph_proto *g, const char *quote, FILE *f)
         const char *input = ox_text(g->input[i]->name);
         for (size_t k = 0; (d = dim_at(g->input[i], k)); k++) {
             const char *symbol = symbol_of(d);
-            if (is_fixed(d) || (*symbol && called(g, symbol) != d))
+            if (wgi_ox_is_fixed_dim(d) || (*symbol && called(g, symbol) != d))
                 continue;
             fprintf(f, "%s%s%s%s", comma, quote, *symbol ? symbol : place_of(input, k, text),
                     quote);
@@ -315,7 +315,7 @@ bool wgi_ox_check_dims(ox_import *m)
         if (is_further_axis(m, name))
             continue;
         const ox_dim_proto *d = called(m->model->graph, name);
-        if (!d || is_fixed(d))
+        if (!d || wgi_ox_is_fixed_dim(d))
             return refuse(m, name, d);
     }
     return check_shapes(m);
@@ -344,7 +344,7 @@ static bool is_as_declared(ox_import *m, const ox_value_proto *v, bool strict)
         return true;
     const wg_shape *is = &item->value->shape;
     for (; (d = dim_at(v, (size_t)rank)); rank++)
-        if (rank < is->rank && is_fixed(d) && d->dim_value != is->dim[rank]) {
+        if (rank < is->rank && wgi_ox_is_fixed_dim(d) && d->dim_value != is->dim[rank]) {
             snprintf(text, sizeof text,
                      ", axis %d: expected the size %lld that the file declares, got %lld", rank,
                      (long long)d->dim_value, (long long)is->dim[rank]);

@@ -444,7 +444,7 @@ static wg_graph *build(ox_import *m)
     if (done && wg_graph_status(m->graph) != WG_OK)
         done = wgi_ox_stop(m, wgi_ox_status(wg_graph_status(m->graph)), "%s",
                            wg_graph_message(m->graph));
-    return done ? trimmed(m) : NULL;
+    return done && !m->trial ? trimmed(m) : NULL;
 }
 
 static void close_import(ox_import *m)
@@ -461,6 +461,22 @@ static void close_import(ox_import *m)
     wgi_ox_file_close(&m->file);
 }
 
+/* Opens the file and builds its graph; what is left is for close_import. */
+static wg_graph *import(ox_import *m, const char *path)
+{
+    m->status = wgi_ox_model_open(&m->file, &m->model, path, m->error);
+    if (m->status != WG_OK)
+        return NULL;
+    wg_graph *g = NULL;
+    m->opsets = wgi_ox_opsets_of(m->model);
+    if (!(m->graph = wg_graph_new()))
+        m->status = wgi_error_set(m->error, WG_ENOMEM, "out of memory");
+    else if ((m->status = check(m)) == WG_OK)
+        g = build(m);
+    close_import(m);
+    return g;
+}
+
 wg_status wg_onnx_import(wg_graph **out, const char *path, const wg_onnx_import_options *options,
                          wg_error *error)
 {
@@ -474,14 +490,18 @@ wg_status wg_onnx_import(wg_graph **out, const char *path, const wg_onnx_import_
         return wgi_error_set(error, WG_EINVAL, "no path of a model, or no place for its graph");
     if (options)
         m.options = *options;
-    m.status = wgi_ox_model_open(&m.file, &m.model, path, m.error);
-    if (m.status != WG_OK)
-        return m.status;
-    m.opsets = wgi_ox_opsets_of(m.model);
-    if (!(m.graph = wg_graph_new()))
-        m.status = wgi_error_set(m.error, WG_ENOMEM, "out of memory");
-    else if ((m.status = check(&m)) == WG_OK)
-        *out = build(&m);
-    close_import(&m);
+    *out = import(&m, path);
+    return m.status;
+}
+
+wg_status wgi_ox_try(const char *path, int64_t size, char needed[200])
+{
+    wg_error error;
+    ox_scope top = {.inside = ""};
+    ox_import m = {.error = &error, .scope = &top, .subgraph = run_subgraph, .trial = true};
+    m.options.other_dims = size;
+    wgi_error_clear(&error);
+    import(&m, path);
+    snprintf(needed, sizeof m.needed, "%s", m.needed);
     return m.status;
 }

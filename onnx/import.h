@@ -39,6 +39,8 @@ struct ox_import {
     wg_status status; /* of the first error */
     int depth;        /* of subgraphs and functions within each other */
     size_t steps;     /* nodes built, those of unrolled loops included */
+    char needed[200]; /* an input whose numbers must be known, and are not; "" if none is */
+    bool trial;       /* the graph is not for a caller */
     bool sized;       /* the caller has given a size, or numbers of an input */
     /* Builds the nodes of a subgraph whose inputs are `in`; false after an error.  Set by import.c,
      * which the ops must not call. */
@@ -62,6 +64,8 @@ bool wgi_ox_add_inputs(ox_import *m, const ox_graph_proto *g);
 const ox_value_proto *wgi_ox_find_input(ox_import *m, const char *name);
 /* What the caller knows of an input; NULL: nothing. */
 const wg_onnx_known *wgi_ox_find_known(const ox_import *m, const char *name);
+/* Whether the file says the size of an axis. */
+bool wgi_ox_is_fixed_dim(const ox_dim_proto *d);
 /* The tensor type of an input or output; NULL: the file says none. */
 const WgiOnnx__TypeProto__Tensor *wgi_ox_tensor_type(const ox_value_proto *v);
 /* The shape of an input of which the file does not say how many axes it has: what the caller gave;

@@ -1,4 +1,5 @@
 /* Inputs of a graph: their types in the file, and numbers that the caller knows. */
+#include "graph/element.h"
 #include "onnx/import.h"
 
 #include <string.h>
@@ -52,13 +53,48 @@ const wg_onnx_known *wgi_ox_find_known(const ox_import *m, const char *name)
     return NULL;
 }
 
-static wg_value *known_input(ox_import *m, const wg_onnx_known *known, const ox_type **type)
+/* The shape of an input of that many known numbers: that of the file, as far as it says. */
+static bool shape_of_known(ox_import *m, const WgiOnnx__TypeProto__Tensor *t, const char *name,
+                           int64_t count, wg_shape *shape)
+{
+    char text[200];
+    *shape = WG_SHAPE(count);
+    bool is_list = !t->shape || (t->shape->n_dim == 1 && !wgi_ox_is_fixed_dim(t->shape->dim[0]));
+    if (!is_list && !take_shape(m, name, t, shape))
+        return false;
+    return wg_shape_count(shape) == count ||
+           wgi_ox_stop(m, WG_EINVAL, "known input '%s': expected numbers for %s, got %lld", name,
+                       wg_shape_text(shape, text, sizeof text), (long long)count);
+}
+
+/* Numbers that the caller has as doubles, in the dtype and the shape of the file. */
+static wg_value *known_numbers(ox_import *m, const ox_value_proto *v, const wg_onnx_known *known,
+                               const ox_type **type)
+{
+    const double *numbers = known->data;
+    const int64_t count = wg_shape_count(&known->shape);
+    const WgiOnnx__TypeProto__Tensor *t = tensor_of(m, v, type);
+    wg_shape shape;
+    if (!t || !shape_of_known(m, t, known->input, count, &shape))
+        return NULL;
+    wg_dtype dtype = (*type)->held;
+    for (int64_t i = 0; i < count; i++)
+        if (!wgi_can_hold(dtype, numbers[i])) {
+            wgi_ox_stop(m, WG_EINVAL, "known input '%s': %s cannot hold %.17g", known->input,
+                        (*type)->name, numbers[i]);
+            return NULL;
+        }
+    return wgi_ox_constant(m->graph, dtype, shape, numbers);
+}
+
+static wg_value *known_input(ox_import *m, const ox_value_proto *v, const wg_onnx_known *known,
+                             const ox_type **type)
 {
     m->sized = true;
+    if (known->dtype == WG_DTYPE_DEFAULT)
+        return known_numbers(m, v, known, type);
     *type = wgi_ox_type_of(known->dtype);
-    if (!*type)
-        wgi_ox_stop(m, WG_EINVAL, "the known input '%s' has no dtype", known->input);
-    return *type ? wg_constant(m->graph, known->dtype, known->shape, known->data) : NULL;
+    return wg_constant(m->graph, known->dtype, known->shape, known->data);
 }
 
 static wg_value *free_input(ox_import *m, const ox_value_proto *v, const ox_type **type)
@@ -70,6 +106,15 @@ static wg_value *free_input(ox_import *m, const ox_value_proto *v, const ox_type
                                                : NULL;
 }
 
+/* That each known input is one of the file. */
+static bool check_known(ox_import *m)
+{
+    for (size_t i = 0; i < m->options.n_known; i++)
+        if (!wgi_ox_find_input(m, m->options.known[i].input))
+            return false;
+    return true;
+}
+
 static bool add_input(ox_import *m, const ox_value_proto *v)
 {
     const char *name = ox_text(v->name);
@@ -79,7 +124,7 @@ static bool add_input(ox_import *m, const ox_value_proto *v)
     ox_item *item = wgi_ox_declare(m, name);
     if (!item)
         return false;
-    wg_value *x = known ? known_input(m, known, &item->type) : free_input(m, v, &item->type);
+    wg_value *x = known ? known_input(m, v, known, &item->type) : free_input(m, v, &item->type);
     wg_status status = wg_graph_status(m->graph);
     if (status != WG_OK)
         wgi_ox_stop(m, known ? status : wgi_ox_status(status), "input '%s': %s", name,
@@ -99,6 +144,8 @@ static bool has_initializer(const ox_graph_proto *g, const char *name)
 
 bool wgi_ox_add_inputs(ox_import *m, const ox_graph_proto *g)
 {
+    if (!check_known(m))
+        return false;
     for (size_t i = 0; i < g->n_input; i++) {
         const char *name = ox_text(g->input[i]->name);
         bool given = has_initializer(g, name) && !wgi_ox_find_known(m, name);

@@ -9,6 +9,10 @@
  * after the last are not known here, and only their ops that are in the table too. */
 enum { OX_FIRST_OPSET = 1, OX_LAST_OPSET = 24, OX_MAX_COUNTS = 512 };
 
+/* Builds the graph of a file with that size for all that is free, to see whether that can be done;
+ * `needed` is an input whose numbers must be known for it, "" if there is none. */
+wg_status wgi_ox_try(const char *path, int64_t size, char needed[200]);
+
 /* Opens a file whose message is *m, a model that has a graph.  The caller closes it by
  * wgi_ox_file_close. */
 wg_status wgi_ox_model_open(ox_file *out, const ox_model_proto **m, const char *path,

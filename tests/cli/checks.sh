@@ -71,6 +71,12 @@ threads: 1
 END
 }
 
+# npy FILE DESCR SHAPE BYTES [ORDER]: an array of NumPy, whose bytes are in the form of printf
+npy() {
+    header="{'descr': '$2', 'fortran_order': ${5:-False}, 'shape': $3, }"
+    printf "\\223NUMPY\\1\\0\\$(printf %03o ${#header})\\0%s$4" "$header" >"$1"
+}
+
 # finish LEAST: the test passes if at least that many checks were made and none failed
 finish() {
     echo "$checks checks, $failures failures"

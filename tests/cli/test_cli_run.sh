@@ -4,11 +4,6 @@ wengert=$1 onnx=$2
 . "$(dirname "$0")/checks.sh"
 export LC_ALL=C
 
-# npy FILE DESCR SHAPE BYTES [ORDER]: an array, whose bytes are in the form of printf
-npy() {
-    header="{'descr': '$2', 'fortran_order': ${5:-False}, 'shape': $3, }"
-    printf "\\223NUMPY\\1\\0\\$(printf %03o ${#header})\\0%s$4" "$header" >"$1"
-}
 # tensors FILE HEADER BYTES: a safetensors file without checksums
 tensors() {
     printf "\\$(printf %03o ${#2})\\0\\0\\0\\0\\0\\0\\0%s$3" "$2" >"$1"

@@ -44,7 +44,7 @@ static void inputs_and_symbols_are_named_once(void **state)
     check_that(!strstr(text, "  w  "), "an initializer is listed as an input:\n%s", text);
     has(text, "initializers    3, of these 2 of floats with 8 numbers\n");
     has(text, "  Sneeze                       1  not supported\n");
-    has(text, "1 of 3 kinds of ops are not supported\n");
+    has(text, "1 of 3 kinds of ops is not supported\n");
 }
 
 static void make_shapeless(ox_value_proto *v)
@@ -78,6 +78,36 @@ static void what_is_no_tensor_is_named(void **state)
     has(described(make_no_tensor), "  k                        not a tensor: not supported\n");
 }
 
+static const char *described_text(const char *text)
+{
+    made m;
+    made_begin(&m);
+    onnx_write(onnx_text(&m, text), 17, path);
+    made_free(&m);
+    return onnx_described(path);
+}
+
+/* What is said of the ops is true of the file. */
+static void numbers_to_know_are_named(void **state)
+{
+    (void)state;
+    has(described_text("(float[N,3] x, int64[2] s) => (float[M,K] y) { y = Reshape (x, s) }"),
+        "the only kind of op is supported, where the numbers of 's' are known (--known)\n");
+    has(described_text("(float[N,8] x, float[2,8] w, int64[1] k) => (float[N,M] y)\n"
+                       "{ a = Reshape (x, x) b = Abs (a) y = Neg (b) }"),
+        "all 3 kinds of ops are supported, where the numbers of 'x' are known (--known)\n");
+    /* 5 columns do not become 2 x 2: with 64 rows all is well */
+    has(described_text("(float[N,3] x, float[64,3] z, int64[2] s) => (float[M,K] y)\n"
+                       "{ a = Add (x, z) y = Reshape (a, s) }"),
+        "where the numbers of 's' are known");
+    has(described_text("(float[N,3] x) => (float[N,3] y) { y = Abs (x) }"),
+        "the only kind of op is supported\n");
+    has(described_text("(float[N,3] x) => (float[N,3] y) { y = Sneeze (x) }"),
+        "the only kind of op is not supported\n");
+    has(described_text("(float[N,3] x) => (float[N,3] y) { a = Sneeze (x) y = Cough (a) }"),
+        "2 of 2 kinds of ops are not supported\n");
+}
+
 /* A disk without room, and no place at all. */
 static void texts_that_cannot_be_written_are_an_error(void **state)
 {
@@ -107,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_and_symbols_are_named_once),
         cmocka_unit_test(what_is_no_tensor_is_named),
+        cmocka_unit_test(numbers_to_know_are_named),
         cmocka_unit_test(texts_that_cannot_be_written_are_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

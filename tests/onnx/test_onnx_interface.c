@@ -147,6 +147,49 @@ static void shapes_that_are_unknown_are_asked_for(void **state)
     wg_graph_free(g);
 }
 
+/* ---- inputs that are known ------------------------------------------------------------------- */
+
+static const char reshape[] = "(float[2,3] x, int64[R] s, int32[] k, int64[1,2] l)\n"
+                              "=> (float[R0,R1] y)\n"
+                              "{ y = Reshape (x, s) a = Concat <axis = 0> (s, s) }";
+
+static void know(const char *input, int64_t n, const double *data, const char *message)
+{
+    wg_graph *g;
+    const wg_onnx_known known = {input, WG_DTYPE_DEFAULT, WG_SHAPE(n), data};
+    const wg_onnx_import_options o = {.known = &known, .n_known = 1, .other_dims = 2};
+    if (message) {
+        refused(&o, WG_EINVAL, message, "");
+        return;
+    }
+    check_that(import(&g, &o) == WG_OK, "%s", error.text);
+    assert_int_equal(wg_graph_output(g, 0)->shape.dim[0], 3);
+    assert_null(wg_graph_find(g, input));
+    wg_graph_free(g);
+}
+
+/* Doubles get the dtype and the shape that the file has. */
+static void known_numbers_are_as_the_file_says(void **state)
+{
+    (void)state;
+    static const double data[] = {3, 2, 0.5};
+    write_model(reshape, 17, nothing);
+    refused(&(wg_onnx_import_options){.other_dims = 2}, WG_EUNSUPPORTED,
+            "depends on 's': give its numbers as a known input (--known, or in C "
+            "wg_onnx_import_options.known)",
+            "");
+    know("s", 2, data, NULL);
+    know("s", 3, data, "made.onnx: known input 's': int64 cannot hold 0.5");
+    know("k", 2, data, "made.onnx: known input 'k': expected numbers for [], got 2");
+    know("l", 3, data, "made.onnx: known input 'l': expected numbers for [1,2], got 3");
+    know("q", 1, data, "made.onnx: no input 'q'; did you mean 'x'?");
+    static const double large[] = {4e9};
+    know("k", 1, large, "made.onnx: known input 'k': int32 cannot hold 4000000000");
+    write_model("(int64[2] s, float[2,3] x) => (float[R0,R1] y) { y = Reshape (x, s) }", 17,
+                forget_shape);
+    know("s", 2, data, NULL);
+}
+
 /* ---- outputs --------------------------------------------------------------------------------- */
 
 static int declared; /* what the next model says of y */
@@ -229,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions_are_said_once),
         cmocka_unit_test(shapes_that_are_unknown_are_asked_for),
+        cmocka_unit_test(known_numbers_are_as_the_file_says),
         cmocka_unit_test(outputs_are_what_the_file_declares),
         cmocka_unit_test(other_sizes_than_declared_are_told),
         cmocka_unit_test(other_sizes_within_the_graph_are_told),

@@ -50,9 +50,11 @@ typedef struct wg_onnx_shape {
  *  takes.  It becomes a constant. */
 typedef struct wg_onnx_known {
     const char *input; /**< its name */
-    wg_dtype dtype;    /**< as wg_onnx_tensor has it */
-    wg_shape shape;    /**< of the numbers */
-    const void *data;  /**< dense, row-major */
+    /** As wg_onnx_tensor has it.  Or WG_DTYPE_DEFAULT: `data` is doubles, which get the dtype and
+     *  the shape that the file has; `shape` gives their number. */
+    wg_dtype dtype;
+    wg_shape shape;   /**< of the numbers */
+    const void *data; /**< dense, row-major */
 } wg_onnx_known;
 
 /** How a model is imported.  Zero means the default in every field. */
@@ -60,8 +62,9 @@ typedef struct wg_onnx_import_options {
     const wg_onnx_dim *dims; /**< sizes of symbolic dimensions; each must be in the file */
     size_t n_dims;           /**< length of `dims` */
     /** Shapes of inputs, from which symbolic dimensions that `dims` does not name take their sizes:
-     * for all inputs that have a dimension of that name.  A shape that contradicts the file, `dims`
-     * or another shape is an error, and so is a name that no input has. */
+     * for all inputs that have a dimension of that name.  An input of which the file does not say
+     * how many axes it has gets all of its shape.  One that contradicts the file, `dims` or another
+     * shape is an error, and so is a name that no input has. */
     const wg_onnx_shape *shapes;
     size_t n_shapes;            /**< length of `shapes` */
     int64_t other_dims;         /**< of those that neither names; 0: they are an error */
@@ -93,9 +96,9 @@ typedef struct wg_onnx_import_options {
  *  file declares; that of an output is an error where the file has the sizes of all inputs.
  *  WG_EUNSUPPORTED: the message lists all that the file needs and that is missing; or numbers are
  *  needed that depend on an input (options->known). WG_EINVAL: a dimension has no size, a size or a
- *  shape is given to what is none or is fixed, no float initializer has a given name, or NULL;
- *  WG_EDATA: the file is malformed, or contradicts itself or the standard, such as by shapes that
- *  do not fit; WG_EIO; WG_ENOMEM. */
+ *  shape is given to what is none or is fixed, no input or float initializer has a given name,
+ *  known numbers do not fit their input, or NULL; WG_EDATA: the file is malformed, or contradicts
+ *  itself or the standard, such as by shapes that do not fit; WG_EIO; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_onnx_import(wg_graph **out, const char *path,
                                             const wg_onnx_import_options *options, wg_error *error);
 
