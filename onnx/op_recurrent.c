@@ -5,6 +5,7 @@
 #include <strings.h>
 
 enum { MAX_GATES = 4, MAX_CURVES = 3 };
+enum { WEIGHTS = 1, RECURRENT, BIASES }; /* operands */
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
@@ -117,15 +118,41 @@ static wg_value *part(ox_node *n, int i, int64_t d)
     return v ? wg_squeeze(wg_slice(v, 0, d, d + 1, 1), 0) : NULL;
 }
 
-/* Rows of the gates in our order: `from` is where they begin in v. */
-static wg_value *gates_of(const layer *l, wg_value *v, int64_t from)
+/* What is computed of constants alone becomes a constant. */
+static wg_value *folded(const layer *l, wg_value *v)
 {
-    wg_value *part[MAX_GATES];
-    for (int k = 0; v && k < l->gates; k++) {
-        int64_t at = from + l->order[k] * l->hidden;
-        part[k] = wg_slice(v, 0, at, at + l->hidden, 1);
+    wgi_ox_numbers(l->n->import, v);
+    return v;
+}
+
+/* Weights W or R [D, G H, C], or biases [D, 2 G H], of direction d, with the gates in our order: a
+ * choice of rows of H C numbers, which is one copy of large blocks in each run.  Of biases `part`
+ * is 0 for those of x and 1 for those of h. */
+static wg_value *gates_of(const layer *l, int operand, int64_t d, int part)
+{
+    wg_value *v = wgi_ox_in(l->n, operand);
+    char text[200];
+    if (!v)
+        return NULL;
+    const int64_t parts = operand == BIASES ? 2 : 1, gates = parts * l->gates;
+    const wg_shape *s = &v->shape;
+    if (s->rank != (operand == BIASES ? 2 : 3) || s->dim[0] != l->directions ||
+        s->dim[1] != gates * l->hidden)
+        return wgi_ox_fail(l->n, WG_ESHAPE,
+                           "operand %d is %s, must be [%lld,%lld%s: %lld gates of %lld", operand,
+                           wg_shape_text(s, text, sizeof text), (long long)l->directions,
+                           (long long)(gates * l->hidden), operand == BIASES ? "]" : ",...]",
+                           (long long)gates, (long long)l->hidden);
+    int64_t row[MAX_GATES], width = operand == BIASES ? 1 : s->dim[2];
+    for (int k = 0; k < l->gates; k++)
+        row[k] = d * gates + part * l->gates + l->order[k];
+    if (gates * l->directions > 1) {
+        v = wg_reshape(v, WG_SHAPE(l->directions * gates, l->hidden * width));
+        v = wg_take(v, wgi_ox_indices(l->n->graph, row, l->gates), 0);
     }
-    return v ? wg_concat(part, (size_t)l->gates, 0) : NULL;
+    v = wg_reshape(v, operand == BIASES ? WG_SHAPE(l->gates * l->hidden)
+                                        : WG_SHAPE(l->gates * l->hidden, width));
+    return folded(l, v);
 }
 
 /* The state before the first step, [B, H], of that operand. */
@@ -135,7 +162,7 @@ static wg_value *initial(const layer *l, int i, int64_t d)
     if (!v)
         return NULL;
     int axis = l->batch_first ? 1 : 0;
-    return wg_squeeze(wg_slice(v, axis, d, d + 1, 1), axis);
+    return folded(l, wg_squeeze(wg_slice(v, axis, d, d + 1, 1), axis));
 }
 
 static bool find_activation(ox_node *n, const char *name, activation *out)
@@ -207,13 +234,12 @@ static wg_value *run(const layer *l, int64_t d, layer_builder *f, wg_recurrent_o
                      wg_value *last[2])
 {
     ox_node *n = l->n;
-    wg_value *b = part(n, 3, d);
     const char *how = wgi_ox_word(n, "direction", "forward");
     o.reverse = d == 1 || strcmp(how, "reverse") == 0;
     o.h = initial(l, 5, d);
     o.lengths = l->lengths;
-    wg_value *y = f(NULL, l->x, gates_of(l, part(n, 1, d), 0), gates_of(l, part(n, 2, d), 0),
-                    gates_of(l, b, 0), gates_of(l, b, l->gates * l->hidden), &o);
+    wg_value *y = f(NULL, l->x, gates_of(l, WEIGHTS, d, 0), gates_of(l, RECURRENT, d, 0),
+                    gates_of(l, BIASES, d, 0), gates_of(l, BIASES, d, 1), &o);
     last[0] = wg_result_of(y, 1);
     last[1] = y && y->node->n_out > 2 ? wg_result_of(y, 2) : NULL;
     return y;
@@ -276,15 +302,14 @@ static wg_value *unroll(cell *s, int64_t d, step *f)
 {
     const layer *l = s->l;
     ox_node *n = l->n;
-    wg_value *b = part(n, 3, d);
     wg_value *x =
-        wg_linear(l->x, gates_of(l, part(n, 1, d), 0), gates_of(l, b, 0), WG_ACTIVATION_NONE);
+        wg_linear(l->x, gates_of(l, WEIGHTS, d, 0), gates_of(l, BIASES, d, 0), WG_ACTIVATION_NONE);
     int64_t count = l->x->shape.dim[1];
     bool reverse = d == 1 || strcmp(wgi_ox_word(n, "direction", "forward"), "reverse") == 0;
     wg_value **y = wgi_ox_alloc(n, ((size_t)count + 1) * sizeof *y);
     wg_value *nil = wg_fill(n->graph, l->x->dtype, WG_SHAPE(l->x->shape.dim[0], l->hidden), 0);
-    s->wh = gates_of(l, part(n, 2, d), 0);
-    s->bias = gates_of(l, b, l->gates * l->hidden);
+    s->wh = gates_of(l, RECURRENT, d, 0);
+    s->bias = gates_of(l, BIASES, d, 1);
     s->h = wgi_ox_has(n, 5) ? initial(l, 5, d) : nil;
     s->c = l->gates < 4 ? NULL : wgi_ox_has(n, 6) ? initial(l, 6, d) : nil;
     for (int64_t k = 0; y && k < count; k++) {
