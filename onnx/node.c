@@ -184,13 +184,15 @@ static const wg_onnx_tensor *numbers_of(ox_node *n, int i)
     if (wgi_ox_is_fixed(n->import, item->value))
         return wgi_ox_compute(n->import, item->value);
     const wg_value *leaf = wgi_ox_blame(n->import, item->value);
-    if (leaf && leaf->node->op->flags & WG_OP_INPUT)
+    const unsigned flags = leaf ? leaf->node->op->flags : 0;
+    if (flags & WG_OP_INPUT)
         snprintf(n->import->needed, sizeof n->import->needed, "%s", leaf->name);
     wgi_ox_refuse(n,
-                  "operand %d, '%s', must be known while the file is read, and depends on '%s': "
-                  "give its numbers as a known input (--known, or in C "
-                  "wg_onnx_import_options.known)",
-                  i, item->name, leaf ? wg_value_text(leaf, name, sizeof name) : "");
+                  "operand %d, '%s', must be known while the file is read, and depends on '%s': %s",
+                  i, item->name, leaf ? wg_value_text(leaf, name, sizeof name) : "",
+                  flags & WG_OP_PARAMETER ? "a parameter; name it in wg_onnx_import_options.frozen"
+                                          : "give its numbers as a known input (--known, or in C "
+                                            "wg_onnx_import_options.known)");
     return NULL;
 }
 
