@@ -22,7 +22,7 @@ static inline bool wgi_any_outside(const void *ids, wg_dtype dtype, int64_t coun
 }
 
 /* Whether all ids of operand k are within [0, size); else the call has failed with the first that
- * is not. */
+ * is not, and its position in row-major order. */
 static inline bool wgi_ids_valid(wg_call *c, int k, int64_t size)
 {
     const wg_value *ids = c->node->in[k];
@@ -32,7 +32,8 @@ static inline bool wgi_ids_valid(wg_call *c, int k, int64_t size)
     do
         id = wgi_get_int(c->in[k], ids->dtype, i++);
     while (id >= 0 && id < size);
-    wg_call_fail(c, "id %lld is outside [0,%lld)", (long long)id, (long long)size);
+    wg_call_fail(c, "id %lld at position %lld is outside [0,%lld)", (long long)id,
+                 (long long)(i - 1), (long long)size);
     return false;
 }
 

@@ -143,7 +143,9 @@ static void bad_constant_data_is_reported_by_the_run(void **state)
     assert_int_equal(wg_plan_run(p, 0), WG_EDATA);
     char expected[200];
     snprintf(expected, sizeof expected,
-             "encoder: embedding(table, ids): id 12 is outside [0,9) (test_plan.c:%d)", line);
+             "encoder: embedding(table, ids): id 12 at position 1 is outside [0,9) "
+             "(test_plan.c:%d)",
+             line);
     assert_string_equal(wg_plan_message(p), expected);
     wg_plan_free(p);
     wg_graph_free(g);
