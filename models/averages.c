@@ -42,19 +42,19 @@ static bool follows(const wg_graph *g, const wg_value *leaf, const wg_value *p)
     return false;
 }
 
-void wgi_averages_follow(wg_value *p, wg_value *next)
+void wgi_averages_follow(wg_value *p, wg_value *next, size_t n)
 {
     wg_graph *g = wg_graph_of(p);
     const wgi_marks marks = wgi_graph_marks(g);
     const wg_origin before = wg_graph_origin(g);
-    for (size_t i = 0; next && i < marks.n_assigns; i++) {
+    for (size_t i = 0; next && i < n && i < marks.n_assigns; i++) {
         wgi_assignment *a = &marks.assigns[i];
-        const wg_node *n = a->value->node;
-        if (n->op != &wg_op_moving_average || n->in[1] != p || !follows(g, a->leaf, p))
+        const wg_node *node = a->value->node;
+        if (node->op != &wg_op_moving_average || node->in[1] != p || !follows(g, a->leaf, p))
             continue;
-        const wg_moving_average_attrs *attrs = n->attrs;
-        wg_graph_set_origin(g, (wg_origin){n->scope, n->at, n->phase});
-        wg_value *average = wg_moving_average(n->in[0], next, attrs->decay);
+        const wg_moving_average_attrs *attrs = node->attrs;
+        wg_graph_set_origin(g, (wg_origin){node->scope, node->at, node->phase});
+        wg_value *average = wg_moving_average(node->in[0], next, attrs->decay);
         a->value = average ? average : a->value;
     }
     wg_graph_set_origin(g, before);

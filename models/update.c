@@ -356,11 +356,12 @@ static void step(job *j, size_t i, wg_value *lr, wg_value *count)
 
 static void assign_results(const job *j)
 {
+    const size_t earlier = wg_graph_assign_count(j->g);
     for (size_t i = 0; i < j->n; i++) {
         wg_value *p = j->params[i], *next = put_rows_back(j->at, p, j->next[i], rows_of(j, i));
         if (next) {
             (wg_assign)(j->at, p, next);
-            wgi_averages_follow(p, next);
+            wgi_averages_follow(p, next, earlier);
         }
         for (size_t s = i * j->n_states; s < (i + 1) * j->n_states; s++)
             if (j->new_state[s] && j->new_state[s] != j->state[s])

@@ -20,9 +20,9 @@ wg_status wgi_update(const char *at, wg_value *const *params, wg_value *const *g
 
 /* ---- averages.c ------------------------------------------------------------------------------ */
 
-/* p will be `next` after the run: the averages that wg_average_update has moved after p move after
- * `next`, as they would have if they had been told later. */
-void wgi_averages_follow(wg_value *p, wg_value *next);
+/* p will be `next` after the run: of the first n assignments of the graph, the averages that
+ * wg_average_update has moved after p move after `next`, as if they had been told later. */
+void wgi_averages_follow(wg_value *p, wg_value *next, size_t n);
 
 /* ---- update_rules.c -------------------------------------------------------------------------- */
 
