@@ -5,6 +5,8 @@
 #include "wengert/ops/loss.h"
 
 #ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast" /* C has no others */
 extern "C" {
 #endif
 
@@ -35,5 +37,6 @@ static inline wg_target_weights wg_target_weights_of(const wg_cross_entropy_attr
 
 #ifdef __cplusplus
 }
+#pragma GCC diagnostic pop
 #endif
 #endif
