@@ -228,9 +228,7 @@ static void *refuse_name(wg_graph *g, const char *at, const char *who, const cha
 {
     if (length < 0)
         return wg_graph_fail(g, WG_EINVAL, at, who,
-                             "'%s' is a format that printf does not know: a percent sign in a name "
-                             "is written %%%%",
-                             format);
+                             "'%s' is no format: write %%%% for a percent sign", format);
     return wg_graph_fail(g, WG_EINVAL, at, who, "the name has %d bytes, must have 1 to %d", length,
                          WGI_NAME_BYTES);
 }

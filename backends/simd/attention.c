@@ -172,52 +172,47 @@ static bool lengths_valid(wg_call *c)
     return c->node->n_in <= lengths || wgi_lengths_valid(c, lengths, sizes_of(c->node).S, NULL);
 }
 
+static void run_kernel(wg_call *c, simd_attention *a, void (*kernel)(const simd_attention *))
+{
+    bool failed = false;
+    a->failed = &failed;
+    kernel(a);
+    if (failed)
+        wgi_call_lacks_memory(c, "a product of attention");
+}
+
 static void run_forward(wg_call *c)
 {
-    const form *f = form_of(c->node);
     const sizes s = sizes_of(c->node);
-    bool failed = false;
     if (!lengths_valid(c))
         return;
     simd_attention a = attention_of(c);
-    a.y = result_heads(f, &s, c->out[0]);
-    a.failed = &failed;
-    simd_kernels(c)->attention_forward(&a);
-    if (failed)
-        wgi_call_lacks_memory(c, "a product of attention");
+    a.y = result_heads(form_of(c->node), &s, c->out[0]);
+    run_kernel(c, &a, simd_kernels(c)->attention_forward);
 }
 
 static void run_backward(wg_call *c)
 {
     const form *f = form_of(c->node);
     const sizes s = sizes_of(c->node);
-    bool failed = false;
     if (!lengths_valid(c))
         return;
     simd_attention a = attention_of(c);
     a.dy = result_heads(f, &s, c->in[0]);
     set_heads(f, &s, (const void *const *)c->out, &a.dq, &a.dk, &a.dv);
-    a.failed = &failed;
-    simd_kernels(c)->attention_backward(&a);
-    if (failed)
-        wgi_call_lacks_memory(c, "a product of attention");
+    run_kernel(c, &a, simd_kernels(c)->attention_backward);
 }
 
 static void run_bias(wg_call *c)
 {
-    const form *f = form_of(c->node);
     const sizes s = sizes_of(c->node);
-    bool failed = false;
     if (!lengths_valid(c))
         return;
     simd_attention a = attention_of(c);
-    a.dy = result_heads(f, &s, c->in[0]);
+    a.dy = result_heads(form_of(c->node), &s, c->in[0]);
     a.dbias = a.bias;
     a.dbias.data = c->out[0];
-    a.failed = &failed;
-    simd_kernels(c)->attention_bias(&a);
-    if (failed)
-        wgi_call_lacks_memory(c, "a product of attention");
+    run_kernel(c, &a, simd_kernels(c)->attention_bias);
 }
 
 enum { SHORT = 64 }; /* measured by bench/kernels.c */

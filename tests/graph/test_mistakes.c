@@ -71,6 +71,12 @@ static void scope_of_long_name(scene *s)
 {
     wg_scope_push(s->g, "%0600d", 0);
 }
+static void scope_of_no_format(scene *s)
+{
+    char share[8] = "100_";
+    share[3] = '%'; /* a format that the compiler knows, it would refuse */
+    wg_scope_push(s->g, share, 0);
+}
 static void scope_of_long_path(scene *s)
 {
     for (int i = 0; i < 3; i++)
@@ -273,6 +279,7 @@ static const struct {
     {leaf_of_taken_name, "input: the name 'x' is taken by a value built at test_mistakes.c:"},
     {scope_without_name, "wg_scope_push: the name has 0 bytes, must have 1 to 511"},
     {scope_of_long_name, "wg_scope_push: the name has 600 bytes, must have 1 to 511"},
+    {scope_of_no_format, "wg_scope_push: '100%' is no format: write %% for a percent sign"},
     {scope_of_long_path, "0000"},
     {operand_of_another_graph,
      "add(x, foreign): b belongs to another graph than the other operands (test_mistakes.c:"},
