@@ -48,6 +48,7 @@
 #include "wengert/train/average.h"
 #include "wengert/train/checkpoint.h"
 #include "wengert/train/folder.h"
+#include "wengert/train/minimise.h"
 #include "wengert/train/schedule.h"
 #include "wengert/train/source.h"
 #include "wengert/train/trainer.h"

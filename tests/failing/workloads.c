@@ -407,6 +407,28 @@ static wg_status train_line(void *choice, uint64_t *digest)
     return status;
 }
 
+/* ---- minimising ------------------------------------------------------------------------------ */
+
+/* Two steps of Newton's method, whose minimiser has two plans. */
+static wg_status minimise_line(void *choice, uint64_t *digest)
+{
+    const bool reference = *(const bool *)choice;
+    const wg_plan_options plan = {.reference = reference, .threads = 1};
+    const wg_minimiser_options o = {.method = WG_MINIMISE_NEWTON, .plan = &plan, .steps = 2};
+    wg_graph *g = wg_graph_new();
+    wg_value *w = wg_parameter(g, "w", WG_F64, WG_SHAPE(2), wg_ones());
+    wg_value *loss = wg_sum(wg_exp(wg_square(w)), WG_ALL_AXES, WG_DROP);
+    wg_minimised found = {0};
+    wg_minimiser *m = NULL;
+    wg_status status = loss ? wg_minimiser_create(&m, loss, &o, NULL) : WG_ENOMEM;
+    if (status == WG_OK)
+        status = wg_minimiser_run(m, &found);
+    *digest = hash_bytes(1, &found.loss, sizeof found.loss);
+    wg_minimiser_free(m);
+    wg_graph_free(g);
+    return status;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 const workload workloads[] = {
@@ -421,6 +443,7 @@ const workload workloads[] = {
     {"load a store", false, prepare_load, load, hash_parameters, free_plan},
     {"open a model and translate", true, prepare_choice, translate, NULL, free},
     {"train a model", true, prepare_choice, train_line, NULL, free},
+    {"minimise a loss", true, prepare_choice, minimise_line, NULL, free},
     {.name = NULL},
 };
 
