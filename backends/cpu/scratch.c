@@ -1,4 +1,6 @@
 #include "backends/cpu/scratch.h"
+#include "backends/axis.h"
+#include "wengert/ops/fft.h"
 #include "wengert/ops/table.h"
 
 /* of every example, and its loss */
@@ -14,12 +16,31 @@ static size_t ctc_loss_grad(const wg_node *n)
     return (size_t)(n->in[1]->shape.dim[0] * each) * sizeof(double);
 }
 
+/* the roots of unity, as pairs */
+static size_t roots(int64_t n)
+{
+    return 2 * sizeof(double) * (size_t)n;
+}
+
+static size_t fft(const wg_node *n)
+{
+    const wg_fft_attrs *a = n->attrs;
+    return roots(wgi_axis_of(&n->in[0]->shape, a->axis).size);
+}
+
+static size_t rfft(const wg_node *n)
+{
+    const wg_rfft_attrs *a = n->attrs;
+    return roots(a->n ? a->n : wgi_axis_of(&n->in[0]->shape, a->axis).size);
+}
+
 static const struct {
     const wg_op *op;
     size_t (*bytes)(const wg_node *n);
 } needs[] = {
-    {&wg_op_ctc_loss, ctc_loss},
-    {&wg_op_ctc_loss_grad, ctc_loss_grad},
+    {&wg_op_ctc_loss, ctc_loss}, {&wg_op_ctc_loss_grad, ctc_loss_grad},
+    {&wg_op_fft, fft},           {&wg_op_rfft, rfft},
+    {&wg_op_irfft, rfft},
 };
 
 size_t wgi_cpu_scratch(const wg_node *n)

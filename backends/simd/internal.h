@@ -22,8 +22,8 @@ typedef struct simd_kernel {
 /* Each file has a table that ends with a row of NULLs. */
 extern const simd_kernel wgi_simd_attention[], wgi_simd_axis[], wgi_simd_cast[],
     wgi_simd_channel_norm[], wgi_simd_choose[], wgi_simd_conv[], wgi_simd_elementwise[],
-    wgi_simd_embedding[], wgi_simd_index[], wgi_simd_int8[], wgi_simd_loss[], wgi_simd_norm[],
-    wgi_simd_optimizer[], wgi_simd_permute[], wgi_simd_pool[], wgi_simd_product[],
+    wgi_simd_embedding[], wgi_simd_fft[], wgi_simd_index[], wgi_simd_int8[], wgi_simd_loss[],
+    wgi_simd_norm[], wgi_simd_optimizer[], wgi_simd_permute[], wgi_simd_pool[], wgi_simd_product[],
     wgi_simd_random[], wgi_simd_recurrent[], wgi_simd_reduce[], wgi_simd_softmax[],
     wgi_simd_steps[], wgi_simd_topk[], wgi_simd_upsample[];
 
@@ -54,6 +54,9 @@ typedef struct simd_steps_state {
 } simd_steps_state;
 /* Of that backend, for n; NULL without memory. */
 simd_steps_state *wgi_simd_steps_state(const simd_backend *b, const wg_node *n);
+
+/* The state of a kernel "fft", with its tables; the same. */
+void *wgi_simd_fft_state(const simd_backend *b, const wg_node *n);
 
 /* What the kernel of a call keeps; NULL: nothing. */
 static inline simd_kept *simd_kept_of(const wg_call *c)

@@ -9,10 +9,10 @@
 static const simd_kernel *const tables[] = {
     wgi_simd_attention, wgi_simd_axis,      wgi_simd_cast,        wgi_simd_channel_norm,
     wgi_simd_choose,    wgi_simd_conv,      wgi_simd_elementwise, wgi_simd_embedding,
-    wgi_simd_index,     wgi_simd_int8,      wgi_simd_loss,        wgi_simd_norm,
-    wgi_simd_optimizer, wgi_simd_permute,   wgi_simd_pool,        wgi_simd_product,
-    wgi_simd_random,    wgi_simd_recurrent, wgi_simd_reduce,      wgi_simd_softmax,
-    wgi_simd_steps,     wgi_simd_topk,      wgi_simd_upsample,
+    wgi_simd_fft,       wgi_simd_index,     wgi_simd_int8,        wgi_simd_loss,
+    wgi_simd_norm,      wgi_simd_optimizer, wgi_simd_permute,     wgi_simd_pool,
+    wgi_simd_product,   wgi_simd_random,    wgi_simd_recurrent,   wgi_simd_reduce,
+    wgi_simd_softmax,   wgi_simd_steps,     wgi_simd_topk,        wgi_simd_upsample,
 };
 
 /* The kernel for n; NULL, and in *why the reason. */
@@ -84,6 +84,8 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
         out->state = kept_state_new(b, kept);
     if (k->op == &wg_op_fused_elementwise || k->op == &wg_op_maximum_grad)
         out->state = wgi_simd_steps_state(b, n);
+    if (k->run == wgi_simd_fft->run)
+        out->state = wgi_simd_fft_state(b, n);
     return out->state ? WG_OK : WG_ENOMEM;
 }
 

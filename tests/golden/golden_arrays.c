@@ -81,6 +81,31 @@ static void build_dynamic_update_slice(golden *c)
     golden_give(c, wg_dynamic_update_slice(x, start, golden_in(c, "update")));
 }
 
+/* ---- Fourier transforms ---------------------------------------------------------------------- */
+
+typedef wg_value *by_transform(const char *at, wg_value *x, int axis);
+
+static void build_transform(golden *c, by_transform *build)
+{
+    int axis = golden_axis(c, AXIS, 0);
+    golden_give(c, build(WG_HERE, golden_in(c, "x"), axis));
+}
+
+#define TRANSFORMS(name)                                                                           \
+    static void build_##name(golden *c)                                                            \
+    {                                                                                              \
+        build_transform(c, wg_##name);                                                             \
+    }
+TRANSFORMS(fft)
+TRANSFORMS(ifft)
+TRANSFORMS(rfft)
+
+static void build_irfft(golden *c)
+{
+    int axis = golden_axis(c, AXIS, 0);
+    golden_give(c, wg_irfft(golden_in(c, "x"), axis, golden_int(c, "n", 0)));
+}
+
 /* ---- over segments --------------------------------------------------------------------------- */
 
 typedef wg_value *by_segment(const char *at, wg_value *x, wg_value *ids, int axis, int64_t n);
@@ -117,6 +142,10 @@ const golden_op golden_arrays[] = {
     {"scatter_reduce", build_scatter_reduce},
     {"dynamic_slice", build_dynamic_slice},
     {"dynamic_update_slice", build_dynamic_update_slice},
+    {"fft", build_fft},
+    {"ifft", build_ifft},
+    {"rfft", build_rfft},
+    {"irfft", build_irfft},
     {"segment_sum", build_segment_sum},
     {"segment_mean", build_segment_mean},
     {"segment_max", build_segment_max},

@@ -63,6 +63,7 @@ static const struct {
     {"div", wg_div},
     {"remainder", wg_remainder},
     {"atan2", wg_atan2},
+    {"complex_mul", wg_complex_mul},
     {"maximum", wg_maximum},
     {"minimum", wg_minimum},
     {"eq", wg_equal},

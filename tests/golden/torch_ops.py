@@ -147,6 +147,21 @@ def windows():
            {"x": real(-2, 2, 3, 3, 5), "start": start, "update": real(-2, 2, 2, 3, 2)}, update)
 
 
+def spectra():
+    """Complex numbers are pairs: torch.view_as_real."""
+    for k, (shape, dim) in enumerate((((2, 8), -1), ((5, 3), 0), ((2, 6, 2), 1), ((1,), 0), ((2, 7), -1))):
+        yield ("rfft.%d" % k, "rfft", {"dim": dim}, {"x": real(-2, 2, *shape)},
+               lambda x, d=dim: torch.view_as_real(torch.fft.rfft(x, dim=d)))
+        for op in ("fft", "ifft"):
+            yield ("%s.%d" % (op, k), op, {"dim": dim}, {"x": real(-2, 2, *shape, 2)},
+                   lambda x, d=dim, op=op: torch.view_as_real(getattr(torch.fft, op)(torch.view_as_complex(x), dim=d)))
+    for k, (shape, dim, n) in enumerate((((2, 5, 2), -1, 8), ((3, 3, 2), 0, 5), ((2, 4, 2, 2), 1, 0), ((1, 2), 0, 1))):
+        yield ("irfft.%d" % k, "irfft", {"dim": dim, "n": n}, {"x": real(-2, 2, *shape)},
+               lambda x, d=dim, n=n: torch.fft.irfft(torch.view_as_complex(x), n or None, dim=d))
+    yield ("complex_mul", "complex_mul", {}, {"a": real(-2, 2, 4, 1, 2), "b": real(-2, 2, 3, 2)},
+           lambda a, b: torch.view_as_real(torch.view_as_complex(a) * torch.view_as_complex(b)))
+
+
 def run(name, op, attrs, inputs, compute):
     y = compute(**inputs)
     y = list(y) if isinstance(y, (list, tuple)) else [y]
@@ -170,7 +185,7 @@ def run(name, op, attrs, inputs, compute):
 
 def main():
     tensors, notes = {}, {}
-    for part in (unary, binary, along, scatters, by_segment, windows):
+    for part in (unary, binary, along, scatters, by_segment, windows, spectra):
         for name, op, attrs, inputs, compute in part():
             assert name not in notes, name
             more, notes[name] = run(name, op, attrs, inputs, compute)

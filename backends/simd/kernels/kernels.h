@@ -17,6 +17,7 @@
 #include "backends/simd/kernels/axis.h"
 #include "backends/simd/kernels/conv.h"
 #include "backends/simd/kernels/elements.h"
+#include "backends/simd/kernels/fft.h"
 #include "backends/simd/kernels/loss.h"
 #include "backends/simd/kernels/norm.h"
 #include "backends/simd/kernels/product.h"
@@ -376,6 +377,7 @@ typedef struct simd_spans {
     X(direct_grad_w, simd_conv)                                                                    \
     X(dropout, simd_dropout)                                                                       \
     X(elementwise, simd_elementwise)                                                               \
+    X(fft, simd_fft)                                                                               \
     X(gather, simd_gather)                                                                         \
     X(log_softmax, simd_softmax)                                                                   \
     X(max_pool, simd_pool)                                                                         \

@@ -19,6 +19,7 @@
 #include "wengert/ops/select.h"
 #include "wengert/ops/linalg.h"
 #include "wengert/ops/einsum.h"
+#include "wengert/ops/fft.h"
 #include "wengert/ops/solve.h"
 #include "wengert/ops/quantize.h"
 #include "wengert/ops/movement.h"

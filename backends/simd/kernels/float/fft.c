@@ -1,0 +1,459 @@
+/* Fourier transforms (fft.h).  Several lines are loaded side by side and go through the passes
+ * together; a line that is long or alone is a matrix, whose columns and rows do so.  Each number is
+ * made by one thread in one order. */
+#include "backends/simd/kernels/fft_passes.h"
+#include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/real.h"
+#include "backends/simd/kernels/sizes.h"
+#include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/transpose.h"
+
+/* ---- lines side by side ---------------------------------------------------------------------- */
+
+/* Up to LANES lines, whose numbers or pairs are in memory. */
+typedef struct side {
+    int64_t lines;     /* how many */
+    int64_t at[LANES]; /* where each begins, in numbers */
+    int64_t step;      /* from one pair of a line to the next */
+    int64_t im;        /* from a real part to its imaginary one; 0: it has none */
+    bool rows;         /* numbers lie one after the other, and lines at[1] - at[0] apart */
+    bool columns;      /* real parts of the lines lie side by side, at[1] - at[0] apart: 1 or 2 */
+} side;
+
+/* The i-th group of lines [outer, size, inner] of numbers that are `numbers` wide, 1 or 2: real
+ * ones in twos as pairs if `paired`, else alone. */
+static side side_of(const simd_fft *f, int64_t i, int64_t size, int64_t numbers, bool paired)
+{
+    const int64_t all = f->outer * f->inner, first = i * LANES;
+    side s = {.lines = simd_smaller(LANES, all - first)};
+    for (int64_t l = 0; l < s.lines; l++) {
+        const int64_t line = first + l;
+        s.at[l] = (line / f->inner * size * f->inner + line % f->inner) * numbers;
+    }
+    s.step = numbers * f->inner * (paired ? 2 : 1);
+    s.im = numbers == 2 ? 1 : paired ? f->inner : 0;
+    s.rows = f->inner == 1;
+    s.columns = s.lines == LANES && first % f->inner + LANES <= f->inner;
+    return s;
+}
+
+static void load(const side *s, const real *x, int64_t pairs, real *to)
+{
+    if (s->lines < LANES)
+        memset(to, 0, (size_t)(pairs * PAIR) * sizeof *to);
+    if (s->rows) {
+        const int64_t ld = s->lines > 1 ? s->at[1] - s->at[0] : 0;
+        if (s->im)
+            simd_transpose_matrix(x + s->at[0], ld, s->lines, 2 * pairs, to, LANES);
+        else
+            simd_transpose_matrix(x + s->at[0], ld, s->lines, pairs, to, PAIR);
+        for (int64_t j = 0; j < pairs && !s->im; j++)
+            memset(to + j * PAIR + LANES, 0, LANES * sizeof *to);
+        return;
+    }
+    const bool columns = s->columns;
+    const int64_t lane = columns ? s->at[1] - s->at[0] : 0;
+    for (int64_t j = 0; j < pairs; j++, to += PAIR) {
+        const real *from = x + j * s->step;
+        if (columns && lane == 1) {
+            memcpy(to, from + s->at[0], LANES * sizeof *to);
+            if (s->im)
+                memcpy(to + LANES, from + s->at[0] + s->im, LANES * sizeof *to);
+        } else if (columns) {
+            from += s->at[0];
+#pragma omp simd
+            for (int l = 0; l < LANES; l++) {
+                to[l] = from[2 * l];
+                to[LANES + l] = from[2 * l + 1];
+            }
+        } else {
+            for (int64_t l = 0; l < s->lines; l++) {
+                to[l] = from[s->at[l]];
+                to[LANES + l] = s->im ? from[s->at[l] + s->im] : 0;
+            }
+        }
+        if (columns && !s->im)
+            memset(to + LANES, 0, LANES * sizeof *to);
+    }
+}
+
+static void store(const side *s, real *y, int64_t pairs, const real *from)
+{
+    if (s->rows) {
+        const int64_t ld = s->lines > 1 ? s->at[1] - s->at[0] : 0;
+        if (s->im)
+            simd_transpose_matrix(from, LANES, 2 * pairs, s->lines, y + s->at[0], ld);
+        else
+            simd_transpose_matrix(from, PAIR, pairs, s->lines, y + s->at[0], ld);
+        return;
+    }
+    const bool columns = s->columns;
+    const int64_t lane = columns ? s->at[1] - s->at[0] : 0;
+    for (int64_t j = 0; j < pairs; j++, from += PAIR) {
+        real *to = y + j * s->step;
+        if (columns && lane == 1) {
+            memcpy(to + s->at[0], from, LANES * sizeof *to);
+            if (s->im)
+                memcpy(to + s->at[0] + s->im, from + LANES, LANES * sizeof *to);
+        } else if (columns) {
+            to += s->at[0];
+#pragma omp simd
+            for (int l = 0; l < LANES; l++) {
+                to[2 * l] = from[l];
+                to[2 * l + 1] = from[LANES + l];
+            }
+        } else {
+            for (int64_t l = 0; l < s->lines; l++) {
+                to[s->at[l]] = from[l];
+                if (s->im)
+                    to[s->at[l] + s->im] = from[LANES + l];
+            }
+        }
+    }
+}
+
+/* ---- real numbers ---------------------------------------------------------------------------- */
+
+/* Pairs of `lanes` lines: one `width` numbers from the next, imaginary parts `im` from real ones.
+ */
+typedef struct spectrum {
+    real *at;
+    int64_t width, im, lanes;
+} spectrum;
+
+/* The transform z of x[2j] + i x[2j + 1], m pairs, becomes the m + 1 pairs y of x: for k from
+ * `first` to below `end`, and m - k.  With even and odd numbers apart,
+ *
+ *     y[k] = e[k] + w[k] o[k],   e[k] = (z[k] + z*[m - k]) / 2,   o[k] = (z[k] - z*[m - k]) / 2i */
+SIMD_INLINE void join_halves(const simd_fft *f, spectrum s, int64_t first, int64_t end)
+{
+    const int64_t m = f->m, im = s.im;
+    const real *w = f->halves;
+    const real scale = f->weighted ? 1 : (real)0.5;
+    for (int64_t k = first; k < end; k++) {
+        real *a = s.at + k * s.width, *b = s.at + (m - k) * s.width;
+        const real c = w[2 * k], d = w[2 * k + 1];
+        for (int64_t l = 0; l < s.lanes && k == 0; l++) {
+            const real even = a[l], other = a[l + im];
+            a[l] = even + other;
+            b[l] = even - other;
+            a[l + im] = b[l + im] = 0;
+        }
+        if (k == 0)
+            continue;
+#pragma omp simd
+        for (int64_t l = 0; l < s.lanes; l++) {
+            const real er = (a[l] + b[l]) * scale, ei = (a[l + im] - b[l + im]) * scale;
+            const real dr = (a[l + im] + b[l + im]) * scale, di = (b[l] - a[l]) * scale;
+            const real tr = dr * c - di * d, ti = dr * d + di * c;
+            a[l] = er + tr;
+            a[l + im] = ei + ti;
+            b[l] = er - tr;
+            b[l + im] = ti - ei;
+        }
+    }
+}
+
+/* The other way: z[k] = (y[k] + y*[m - k]) + i w*[k] (y[k] - y*[m - k]), of which the inverse
+ * transform is x[2j] + i x[2j + 1]. */
+SIMD_INLINE void part_halves(const simd_fft *f, spectrum s, int64_t first, int64_t end)
+{
+    const int64_t m = f->m, im = s.im;
+    const real *w = f->halves;
+    const real scale = f->weighted ? 1 : (real)0.5;
+    for (int64_t k = first; k < end; k++) {
+        real *a = s.at + k * s.width, *b = s.at + (m - k) * s.width;
+        const real c = w[2 * k], d = -w[2 * k + 1];
+        for (int64_t l = 0; l < s.lanes && k == 0; l++) {
+            const real low = a[l], high = b[l];
+            a[l] = low + high;
+            a[l + im] = low - high;
+        }
+        if (k == 0)
+            continue;
+#pragma omp simd
+        for (int64_t l = 0; l < s.lanes; l++) {
+            const real pr = (a[l] + b[l]) * scale, pi = (a[l + im] - b[l + im]) * scale;
+            const real qr = (a[l] - b[l]) * scale, qi = (a[l + im] + b[l + im]) * scale;
+            const real tr = qr * c - qi * d, ti = qr * d + qi * c;
+            a[l] = pr - ti;
+            a[l + im] = pi + tr;
+            b[l] = pr + ti;
+            b[l + im] = tr - pi;
+        }
+    }
+}
+
+/* How many k of these are to be done. */
+static int64_t half_count(const simd_fft *f)
+{
+    return f->m / 2 + 1;
+}
+
+/* An odd number of real ones: frequencies that count twice. */
+SIMD_INLINE void weigh(const simd_fft *f, spectrum s)
+{
+    for (int64_t k = 1; f->weighted && k <= f->n / 2; k++)
+        for (int64_t l = 0; l < s.lanes; l++) {
+            s.at[k * s.width + l] *= 2;
+            s.at[k * s.width + s.im + l] *= 2;
+        }
+}
+
+/* The same number of them: pairs n - k, which are conjugates. */
+SIMD_INLINE void conjugate(const simd_fft *f, spectrum s)
+{
+    const real scale = f->weighted ? 1 : (real)0.5;
+    for (int64_t l = 0; l < s.lanes; l++)
+        s.at[s.im + l] = 0;
+    for (int64_t k = 1; k <= f->n / 2; k++) {
+        real *a = s.at + k * s.width, *b = s.at + (f->n - k) * s.width;
+        for (int64_t l = 0; l < s.lanes; l++) {
+            a[l] *= scale;
+            a[l + s.im] *= scale;
+            b[l] = a[l];
+            b[l + s.im] = -a[l + s.im];
+        }
+    }
+}
+
+/* What a line has in memory before and after the transform of its pairs. */
+typedef struct ends {
+    int64_t in, in_numbers, out, out_numbers; /* how many, and how wide each is */
+    bool in_paired, out_paired;               /* real numbers, two of which are a pair */
+} ends;
+
+static ends ends_of(const simd_fft *f)
+{
+    const int64_t n = f->n, half = n / 2 + 1;
+    const bool paired = f->halves != NULL;
+    switch (f->kind) {
+    case SIMD_FFT_TO: return (ends){n, 1, half, 2, paired, false};
+    case SIMD_FFT_FROM: return (ends){half, 2, n, 1, false, paired};
+    case SIMD_FFT_PAIRS:
+    default: return (ends){n, 2, n, 2, false, false};
+    }
+}
+
+static int64_t pairs_of(int64_t count, bool paired)
+{
+    return paired ? count / 2 : count;
+}
+
+/* ---- several lines at once ------------------------------------------------------------------- */
+
+/* The i-th group of lines, with two buffers. */
+static void group(const simd_fft *f, int64_t i, real *x, real *y)
+{
+    const ends e = ends_of(f);
+    const side in = side_of(f, i, e.in, e.in_numbers, e.in_paired);
+    const side out = side_of(f, i, e.out, e.out_numbers, e.out_paired);
+    load(&in, f->x, pairs_of(e.in, e.in_paired), x);
+    const spectrum from = {x, PAIR, LANES, LANES};
+    if (f->kind == SIMD_FFT_FROM && f->halves)
+        part_halves(f, from, 0, half_count(f));
+    else if (f->kind == SIMD_FFT_FROM)
+        conjugate(f, from);
+    const real *made = transform(&f->core, x, y, parts_of(f->inverse || f->kind == SIMD_FFT_FROM));
+    const spectrum to = {made == x ? x : y, PAIR, LANES, LANES};
+    if (f->kind == SIMD_FFT_TO && f->halves)
+        join_halves(f, to, 0, half_count(f));
+    else if (f->kind == SIMD_FFT_TO)
+        weigh(f, to);
+    store(&out, f->y, pairs_of(e.out, e.out_paired), made);
+}
+
+static int64_t groups_of(const simd_fft *f)
+{
+    return simd_divide_up(f->outer * f->inner, LANES);
+}
+
+static void share_of_groups(const void *context, simd_member m)
+{
+    const simd_fft *f = context;
+    const int64_t pairs = simd_fft_pairs(f);
+    real *x = (real *)f->scratch + m.me * 2 * pairs * PAIR;
+    for (int64_t i = simd_first(m, groups_of(f)); i < simd_end(m, groups_of(f)); i++)
+        group(f, i, x, x + pairs * PAIR);
+}
+
+/* ---- a line at a time ------------------------------------------------------------------------ */
+
+/* One line, as pairs one after the other. */
+typedef struct line {
+    const simd_fft *f;
+    const real *from;   /* of a transform in two steps, [n1, n2] pairs */
+    real *between, *to; /* after its first step, [n1, n2]; after its second, [n2, n1] */
+    real *buffers;      /* two for each member */
+    parts part;
+} line;
+
+/* Columns [first, first + LANES) of a matrix of pairs with n in a row. */
+static side columns_at(int64_t first, int64_t n)
+{
+    side s = {.lines = simd_smaller(LANES, n - first), .step = 2 * n, .im = 1};
+    for (int64_t l = 0; l < s.lines; l++)
+        s.at[l] = 2 * (first + l);
+    s.columns = s.lines == LANES;
+    return s;
+}
+
+/* Rows [first, first + LANES) of a matrix of pairs [rows, n]. */
+static side rows_at(int64_t first, int64_t rows, int64_t n)
+{
+    side s = {.lines = simd_smaller(LANES, rows - first), .step = 2, .im = 1, .rows = true};
+    for (int64_t l = 0; l < s.lines; l++)
+        s.at[l] = 2 * n * (first + l);
+    return s;
+}
+
+/* x [n1][2][LANES] times columns [first, first + count) of twist. */
+static void twist(const simd_fft_split *s, int64_t first, int64_t count, real *x, parts part)
+{
+    for (int64_t k = 0; k < s->n1; k++, x += PAIR) {
+        const real *w = (const real *)s->twist + 2 * (k * s->n2 + first);
+        real *xr = x + part.re, *xi = x + part.im;
+        for (int64_t l = 0; l < count; l++) {
+            const real r = xr[l], i = xi[l];
+            xr[l] = r * w[2 * l] - i * w[2 * l + 1];
+            xi[l] = r * w[2 * l + 1] + i * w[2 * l];
+        }
+    }
+}
+
+static void first_step(const void *context, simd_member m)
+{
+    const line *c = context;
+    const simd_fft_split *s = &c->f->split;
+    const int64_t blocks = simd_divide_up(s->n2, LANES);
+    const int64_t pairs = simd_fft_pairs(c->f);
+    real *x = c->buffers + m.me * 2 * pairs * PAIR, *y = x + pairs * PAIR;
+    for (int64_t b = simd_first(m, blocks); b < simd_end(m, blocks); b++) {
+        const side columns = columns_at(b * LANES, s->n2);
+        load(&columns, c->from, s->n1, x);
+        real *made = transform(&s->columns, x, y, c->part);
+        twist(s, b * LANES, columns.lines, made, c->part);
+        store(&columns, c->between, s->n1, made);
+    }
+}
+
+static void second_step(const void *context, simd_member m)
+{
+    const line *c = context;
+    const simd_fft_split *s = &c->f->split;
+    const int64_t blocks = simd_divide_up(s->n1, LANES);
+    const int64_t pairs = simd_fft_pairs(c->f);
+    real *x = c->buffers + m.me * 2 * pairs * PAIR, *y = x + pairs * PAIR;
+    for (int64_t b = simd_first(m, blocks); b < simd_end(m, blocks); b++) {
+        const side rows = rows_at(b * LANES, s->n1, s->n2), columns = columns_at(b * LANES, s->n1);
+        load(&rows, c->between, s->n2, x);
+        store(&columns, c->to, s->n2, transform(&s->rows, x, y, c->part));
+    }
+}
+
+static void two_steps(line *c, const real *from, real *to, bool inverse)
+{
+    c->from = from;
+    c->to = to;
+    c->part = parts_of(inverse);
+    simd_team(c->f->threads, first_step, c);
+    simd_team(c->f->threads, second_step, c);
+}
+
+/* y = x w, or x* w* conjugated again if `inverse`: pairs. */
+static void turn_line(real *y, const real *x, const real *w, int64_t n, bool inverse)
+{
+    const real sign = inverse ? -1 : 1;
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++) {
+        const real r = x[2 * j], i = x[2 * j + 1], c = w[2 * j], d = w[2 * j + 1] * sign;
+        y[2 * j] = r * c - i * d;
+        y[2 * j + 1] = r * d + i * c;
+    }
+}
+
+/* The transform of m pairs x in y; both have room for the convolution, and x is overwritten. */
+static void transform_line(line *c, real *x, real *y, bool inverse)
+{
+    const simd_fft *f = c->f;
+    const int64_t length = f->split.n1 * f->split.n2;
+    if (!f->chirp) {
+        two_steps(c, x, y, inverse);
+        return;
+    }
+    turn_line(x, x, f->chirp, f->m, inverse);
+    memset(x + 2 * f->m, 0, (size_t)(length - f->m) * 2 * sizeof *x);
+    two_steps(c, x, y, inverse);
+    turn_line(x, y, f->filter, length, inverse);
+    two_steps(c, x, y, !inverse);
+    turn_line(y, y, f->chirp, f->m, inverse);
+}
+
+/* Numbers of a line in memory, `wide` each and `step` apart, to or from places one after another.
+ */
+static void gather(real *to, const real *x, int64_t count, int64_t wide, int64_t step)
+{
+    for (int64_t j = 0; j < count; j++)
+        for (int64_t i = 0; i < wide; i++)
+            to[j * wide + i] = x[j * step + i];
+}
+
+static void scatter(real *y, const real *from, int64_t count, int64_t wide, int64_t step)
+{
+    for (int64_t j = 0; j < count; j++)
+        for (int64_t i = 0; i < wide; i++)
+            y[j * step + i] = from[j * wide + i];
+}
+
+/* Real numbers become pairs with imaginary parts of 0, or the other way. */
+static void widen(real *x, int64_t n)
+{
+    for (int64_t j = n - 1; j >= 0; j--) {
+        x[2 * j] = x[j];
+        x[2 * j + 1] = 0;
+    }
+}
+
+static void narrow(real *x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        x[j] = x[2 * j];
+}
+
+static void one_line(const simd_fft *f, int64_t i)
+{
+    const ends e = ends_of(f);
+    const int64_t room = 2 * simd_fft_room(f);
+    const int64_t outer = i / f->inner, inner = i % f->inner;
+    const real *x = (const real *)f->x + (outer * e.in * f->inner + inner) * e.in_numbers;
+    real *y = (real *)f->y + (outer * e.out * f->inner + inner) * e.out_numbers;
+    real *a = f->scratch, *b = a + room, *between = b + room;
+    line c = {.f = f, .between = between, .buffers = between + room};
+    const bool odd_reals = f->kind != SIMD_FFT_PAIRS && !f->halves;
+    const spectrum before = {a, 2, 1, 1}, after = {b, 2, 1, 1};
+    gather(a, x, e.in, e.in_numbers, e.in_numbers * f->inner);
+    if (f->kind == SIMD_FFT_TO && odd_reals)
+        widen(a, f->n);
+    if (f->kind == SIMD_FFT_FROM && odd_reals)
+        conjugate(f, before);
+    else if (f->kind == SIMD_FFT_FROM)
+        part_halves(f, before, 0, half_count(f));
+    transform_line(&c, a, b, f->inverse || f->kind == SIMD_FFT_FROM);
+    if (f->kind == SIMD_FFT_TO && odd_reals)
+        weigh(f, after);
+    else if (f->kind == SIMD_FFT_TO)
+        join_halves(f, after, 0, half_count(f));
+    if (f->kind == SIMD_FFT_FROM && odd_reals)
+        narrow(b, f->n);
+    scatter(y, b, e.out, e.out_numbers, e.out_numbers * f->inner);
+}
+
+void SIMD(fft)(const simd_fft *f)
+{
+    if (f->split.n1 == 0) {
+        simd_team(f->threads, share_of_groups, f);
+        return;
+    }
+    for (int64_t i = 0; i < f->outer * f->inner; i++)
+        one_line(f, i);
+}
