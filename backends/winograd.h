@@ -12,13 +12,14 @@ static inline bool wgi_winograd_axis(const wg_sliding *s)
     return s->kernel == 3 && s->stride == 1 && s->dilation == 1 && s->padding <= 2;
 }
 
-/* Of f32 along two axes.  With fewer channels the transformations take as long as the products, and
- * few results do not pay for those of the weights (docs/notes/performance.md has the figures). */
+/* Of f32 along two axes.  With fewer channels a group the transformations take as long as the
+ * products, and few results do not pay for those of the weights (docs/notes/performance.md has the
+ * figures). */
 static inline bool wgi_winograd_pays(const wg_conv_geometry *g)
 {
     enum { CHANNELS = 16, RESULTS = 128 };
-    return g->groups == 1 && wgi_winograd_axis(&g->h) && wgi_winograd_axis(&g->w) &&
-           g->in >= CHANNELS && g->out >= CHANNELS && g->batch * g->h.count * g->w.count >= RESULTS;
+    return wgi_winograd_axis(&g->h) && wgi_winograd_axis(&g->w) && g->in >= CHANNELS &&
+           g->out >= CHANNELS && g->batch * g->h.count * g->w.count >= RESULTS;
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* Convolutions of 3x3 taps by minimal filtering, of each instruction set, against their definition
  * in f64, and the bits of several threads against those of one: sizes of one block and of many,
- * with paddings of either axis, and numbers that are not finite or nearly too large. */
+ * with paddings of either axis and groups of channels, and numbers that are not finite or nearly
+ * too large. */
 #include "tests/plans.h"
 #include "tests/simd.h"
 
@@ -17,8 +18,9 @@ typedef struct sizes {
 
 static sizes sizes_of(const simd_conv *a)
 {
-    return (sizes){a->batch * a->in * a->h.size * a->w.size, a->out * a->in * 9,
-                   a->batch * a->out * a->h.count * a->w.count};
+    return (sizes){a->batch * a->groups * a->in * a->h.size * a->w.size,
+                   a->groups * a->out * a->in * 9,
+                   a->batch * a->groups * a->out * a->h.count * a->w.count};
 }
 
 static int64_t count_of(const simd_conv *a, simd_conv_kind kind)
@@ -77,12 +79,12 @@ static expectation expect(const simd_conv *a, simd_conv_kind kind)
     expectation e = {calloc((size_t)count, sizeof *e.to), calloc((size_t)count, sizeof *e.size)};
     assert_true(e.to && e.size);
     for (int64_t i = 0; kind == SIMD_CONV_Y && a->bias && i < count; i++)
-        e.to[i] = (double)((const float *)a->bias)[i / of_y % a->out];
-    for (int64_t b = 0; b < a->batch; b++)
+        e.to[i] = (double)((const float *)a->bias)[i / of_y % (a->groups * a->out)];
+    for (int64_t b = 0; b < a->batch * a->groups; b++)
         for (int64_t o = 0; o < a->out; o++)
             for (int64_t c = 0; c < a->in; c++) {
-                int64_t x = (b * a->in + c) * of_x, w = (o * a->in + c) * 9,
-                        y = (b * a->out + o) * of_y;
+                int64_t x = (b * a->in + c) * of_x, y = (b * a->out + o) * of_y;
+                int64_t w = ((b % a->groups * a->out + o) * a->in + c) * 9;
                 int64_t at = kind == SIMD_CONV_Y ? y : kind == SIMD_CONV_X ? x : w;
                 add_planes(a, kind, (const float *)a->x + x, (const float *)a->weight + w,
                            (const float *)a->y + y, e.to + at, e.size + at);
@@ -145,10 +147,9 @@ static void check(setting *s, simd_conv a, double tolerance,
     if (n.y == 0)
         return;
     float *x = numbers(s, n.x), *w = numbers(s, n.weight), *y = numbers(s, n.y),
-          *bias = numbers(s, a.out);
+          *bias = numbers(s, a.groups * a.out);
     if (spoil)
         spoil(s, &a, x, w, y);
-    a.groups = 1;
     a.d = (simd_window){1, 1, 1, 0, 1, 1};
     a.x = x;
     a.weight = w;
@@ -174,6 +175,7 @@ static void sizes_and_paddings_are_right_at_any_number_of_threads(void **state)
         int64_t height = 1 + i % 9, width = 1 + i / 9 % 9, padding = i / 81;
         check(&s,
               (simd_conv){.batch = draw(&s, 2) ? 3 : 1,
+                          .groups = draw(&s, 4) ? 1 : 2,
                           .in = channels[draw(&s, 4)],
                           .out = channels[draw(&s, 4)],
                           .h = window(height, padding % 3),
@@ -188,11 +190,13 @@ static void so_are_large_ones(void **state)
 {
     (void)state;
     const simd_conv cases[] = {
-        {.batch = 1, .in = 16, .out = 17, .h = window(32, 1), .w = window(32, 0)},
-        {.batch = 90, .in = 17, .out = 16, .h = window(9, 1), .w = window(8, 1)},
-        {.batch = 1, .in = 140, .out = 70, .h = window(7, 1), .w = window(9, 2)},
-        {.batch = 1, .in = 16, .out = 16, .h = window(20, 1), .w = window(301, 1)},
-        {.batch = 2, .in = 70, .out = 16, .h = window(25, 2), .w = window(40, 1)},
+        {.batch = 1, .groups = 1, .in = 16, .out = 17, .h = window(32, 1), .w = window(32, 0)},
+        {.batch = 90, .groups = 1, .in = 17, .out = 16, .h = window(9, 1), .w = window(8, 1)},
+        {.batch = 1, .groups = 1, .in = 140, .out = 70, .h = window(7, 1), .w = window(9, 2)},
+        {.batch = 1, .groups = 1, .in = 16, .out = 16, .h = window(20, 1), .w = window(301, 1)},
+        {.batch = 2, .groups = 1, .in = 70, .out = 16, .h = window(25, 2), .w = window(40, 1)},
+        {.batch = 40, .groups = 3, .in = 18, .out = 34, .h = window(9, 1), .w = window(12, 1)},
+        {.batch = 2, .groups = 2, .in = 66, .out = 70, .h = window(11, 0), .w = window(13, 1)},
     };
     setting s = all_tables();
     for (size_t i = 0; i < WG_COUNT(cases); i++)
@@ -205,6 +209,7 @@ static void so_are_large_ones(void **state)
     assert_true(forward[1].images > 1 && forward[1].image_blocks > 1);
     assert_true(forward[3].column_blocks > 1 && forward[4].row_blocks > 1);
     assert_true(sum[1].pieces > 1 && sum[2].in_chunks > 1 && sum[2].out_chunks > 1);
+    assert_true(sum[5].pieces > 1 && sum[6].in_chunks > 1 && sum[6].out_chunks > 1);
 }
 
 /* One number that is not finite, anywhere, often in a corner */
@@ -224,6 +229,7 @@ static void what_is_not_finite_stays_where_it_belongs(void **state)
     for (int i = 0; i < drawn_cases(150); i++)
         check(&s,
               (simd_conv){.batch = 1 + draw(&s, 2),
+                          .groups = 1 + draw(&s, 2),
                           .in = 16 + draw(&s, 2),
                           .out = 16 + draw(&s, 18),
                           .h = window(3 + draw(&s, 7), draw(&s, 3)),
@@ -260,6 +266,7 @@ static void numbers_near_the_largest_do_not_overflow(void **state)
     setting s = all_tables();
     for (int i = 0; i < drawn_cases(40); i++) {
         const simd_conv a = {.batch = 1 + draw(&s, 2),
+                             .groups = 1,
                              .in = 16 + draw(&s, 2),
                              .out = 16 + draw(&s, 18),
                              .h = window(3 + draw(&s, 5), draw(&s, 3)),
@@ -273,12 +280,12 @@ static void numbers_near_the_largest_do_not_overflow(void **state)
 static void points_of_fixed_weights_are_kept(void **state)
 {
     (void)state;
-    enum { IN = 20, OUT = 40, SIZE = 15, RUNS = 3 };
+    enum { IN = 40, OUT = 70, GROUPS = 2, SIZE = 15, RUNS = 3 };
     const wg_backend *simd = wg_simd_backend();
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(1, IN, SIZE, SIZE)),
-             *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(OUT, IN, 3, 3), wg_zeros()),
-             *y = wg_conv2d(x, w, NULL, NULL);
+             *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(OUT, IN / GROUPS, 3, 3), wg_zeros()),
+             *y = wg_conv2d(x, w, NULL, &(wg_conv2d_options){.groups = GROUPS});
     wg_output(y, "y");
     for (int threads = 1; threads <= 2; threads++) {
         wg_plan *p[2];

@@ -36,10 +36,10 @@ typedef struct conv {
     const simd_conv *a;
     bool back; /* the gradient in x */
     simd_winograd g;
-    int64_t groups, pitch; /* pitch: of channels that are read */
+    int64_t groups, pitch; /* of the results of a set; of channels that are read */
     simd_winograd_room sizes;
-    float *points; /* of the weights: [groups, POINTS, PANELS, in, WIDTH] */
-    float *v;      /* of few blocks: [blocks], as in `room` */
+    float *points; /* of the weights: [sets, groups, POINTS, PANELS, in, WIDTH] */
+    float *v;      /* of few blocks: [sets, blocks], as in `room` */
     float *room;
     simd_work work;
 } conv;
@@ -64,18 +64,19 @@ static room room_of(const conv *c, int64_t me)
 
 /* ---- the weights ----------------------------------------------------------------------------- */
 
+/* `group` counts those of all sets. */
 static float *points_at(const conv *c, int64_t group, int64_t point, int64_t panel, int64_t source)
 {
     return c->points +
            (((group * POINTS + point) * PANELS + panel) * c->g.in + source) * (int64_t)WIDTH;
 }
 
-/* The taps from channel `source` to some channels of results, [count, 9], ld apart */
-static const float *taps_of(const conv *c, int64_t source, int64_t first, int64_t *ld)
+/* The taps of a set from channel `source` to some channels of results, [count, 9], ld apart */
+static const float *taps_of(const conv *c, int64_t set, int64_t source, int64_t first, int64_t *ld)
 {
+    int64_t at = c->back ? source * c->g.out + first : first * c->g.in + source;
     *ld = c->back ? 9 : c->g.in * 9;
-    return (const float *)c->a->weight +
-           (c->back ? source * c->g.out + first : first * c->g.in + source) * 9;
+    return (const float *)c->a->weight + (set * c->g.in * c->g.out + at) * 9;
 }
 
 /* G g of one column */
@@ -108,17 +109,17 @@ SIMD_INLINE void points_of_weights(const float *taps, bool back, float *to, int6
     }
 }
 
-/* Task: a group, and SOURCES channels that are read */
+/* Task: a group of all sets, and SOURCES channels that are read */
 static void transform_weights(const conv *c, int64_t task)
 {
     int64_t parts = simd_divide_up(c->g.in, SOURCES), group = task / parts;
     int64_t first = task % parts * SOURCES, end = simd_smaller(first + SOURCES, c->g.in);
-    int64_t count = simd_smaller(GROUP, c->g.out - group * GROUP);
+    int64_t channel = group % c->groups * GROUP, count = simd_smaller(GROUP, c->g.out - channel);
     int64_t next = points_at(c, 0, 1, 0, 0) - points_at(c, 0, 0, 0, 0);
     float taps[9 * GROUP] = {0};
     for (int64_t source = first; source < end; source++) {
         int64_t ld;
-        const float *from = taps_of(c, source, group * GROUP, &ld);
+        const float *from = taps_of(c, group / c->groups, source, channel, &ld);
         simd_transpose_matrix(from, ld, count, 9, taps, GROUP);
         for (int64_t k = 0; k < GROUP; k += LANES)
             points_of_weights(taps + k, c->back,
@@ -128,17 +129,17 @@ static void transform_weights(const conv *c, int64_t task)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* M = V U of a group, all points */
-static void multiply_points(const conv *c, const room *r, int64_t tiles, int64_t group)
+/* M = V U of a group of the block's set, all points */
+static void multiply_points(const conv *c, const room *r, const block *b, int64_t group)
 {
-    int64_t count = simd_smaller(GROUP, c->g.out - group * GROUP);
+    int64_t count = simd_smaller(GROUP, c->g.out - group * GROUP), tiles = tiles_of(b);
     for (int point = 0; point < POINTS; point++)
         for (int64_t panel = 0; panel * WIDTH < count; panel++) {
             tile t = {.terms = c->g.in,
                       .a = r->v + point * r->v_next,
                       .a_row = c->pitch,
                       .a_step = 1,
-                      .b = points_at(c, group, point, panel, 0),
+                      .b = points_at(c, b->set * c->groups + group, point, panel, 0),
                       .b_step = WIDTH,
                       .c = r->m + point * r->m_next + panel * WIDTH,
                       .ldc = GROUP,
@@ -195,12 +196,13 @@ static bool make_results(const room *r, const block *b, int64_t image, int64_t c
 
 /* Results of a block in an image: rows and columns of planes, of a group's channels */
 typedef struct part {
-    int64_t image, row, rows, column, columns, channel, channels;
+    int64_t image, set, row, rows, column, columns, channel, channels;
 } part;
 
 static part part_of(const conv *c, const block *b, int64_t image, int64_t group)
 {
     part p = {.image = b->image + image,
+              .set = b->set,
               .row = 2 * b->row,
               .column = 2 * b->column,
               .channel = group * GROUP,
@@ -210,10 +212,10 @@ static part part_of(const conv *c, const block *b, int64_t image, int64_t group)
     return p;
 }
 
-static float *result_at(const conv *c, int64_t image, int64_t channel, int64_t row, int64_t column)
+static float *result_at(const conv *c, const part *p, int64_t channel, int64_t row, int64_t column)
 {
-    return (float *)c->a->to + ((image * c->g.out + channel) * c->g.height + row) * c->g.width +
-           column;
+    int64_t plane = (p->image * c->g.sets + p->set) * c->g.out + channel;
+    return (float *)c->a->to + (plane * c->g.height + row) * c->g.width + column;
 }
 
 static void write_results(const conv *c, const block *b, const part *p, float *results)
@@ -222,27 +224,27 @@ static void write_results(const conv *c, const block *b, const part *p, float *r
     int64_t step = whole ? p->rows : 1, line = 2 * b->columns * GROUP;
     lie l = {p->columns, 2 * b->columns, GROUP};
     for (int64_t row = 0; row < p->rows; row += step)
-        move(result_at(c, p->image, p->channel, p->row + row, p->column), c->g.height * c->g.width,
+        move(result_at(c, p, p->channel, p->row + row, p->column), c->g.height * c->g.width,
              p->channels, step * p->columns, &l, results + row * line, true);
 }
 
 /* One result by its definition */
-static float exactly(const conv *c, int64_t image, int64_t channel, int64_t row, int64_t column)
+static float exactly(const conv *c, const part *p, int64_t channel, int64_t row, int64_t column)
 {
     const simd_winograd *g = &c->g;
     const float *bias = c->a->bias, *from = c->back ? c->a->y : c->a->x;
     double sum = 0;
     for (int64_t source = 0; source < g->in && sum == sum; source++) {
         int64_t ld;
-        const float *taps = taps_of(c, source, channel, &ld);
-        const float *x = from + (image * g->in + source) * g->h * g->w;
+        const float *taps = taps_of(c, p->set, source, channel, &ld);
+        const float *x = from + ((p->image * g->sets + p->set) * g->in + source) * g->h * g->w;
         for (int64_t k = 0; k < 9; k++) {
             int64_t i = row - g->top + k / 3, j = column - g->left + k % 3;
             if (i >= 0 && i < g->h && j >= 0 && j < g->w)
                 sum += (double)taps[c->back ? 8 - k : k] * (double)x[i * g->w + j];
         }
     }
-    return (float)(bias ? sum + (double)bias[channel] : sum);
+    return (float)(bias ? sum + (double)bias[p->set * g->out + channel] : sum);
 }
 
 static void mend_results(const conv *c, const part *p)
@@ -250,9 +252,9 @@ static void mend_results(const conv *c, const part *p)
     for (int64_t channel = p->channel; channel < p->channel + p->channels; channel++)
         for (int64_t row = p->row; row < p->row + p->rows; row++)
             for (int64_t column = p->column; column < p->column + p->columns; column++) {
-                float *y = result_at(c, p->image, channel, row, column);
+                float *y = result_at(c, p, channel, row, column);
                 if (*y - *y != 0)
-                    *y = exactly(c, p->image, channel, row, column);
+                    *y = exactly(c, p, channel, row, column);
             }
 }
 
@@ -262,11 +264,12 @@ static void mend_results(const conv *c, const part *p)
 static void make_group(const conv *c, const room *r, const block *b, int64_t group)
 {
     float bias[GROUP] = {0};
-    multiply_points(c, r, tiles_of(b), group);
+    multiply_points(c, r, b, group);
     for (int64_t image = 0; image < b->images; image++) {
         part p = part_of(c, b, image, group);
         if (c->a->bias)
-            memcpy(bias, (const float *)c->a->bias + p.channel, (size_t)p.channels * sizeof *bias);
+            memcpy(bias, (const float *)c->a->bias + p.set * c->g.out + p.channel,
+                   (size_t)p.channels * sizeof *bias);
         bool finite = make_results(r, b, image, p.channels, bias);
         write_results(c, b, &p, r->results);
         if (!finite)
@@ -281,8 +284,7 @@ static void read_channels(const conv *c, const room *r, const block *b, int64_t 
     const float *x = c->back ? c->a->y : c->a->x;
     const points to = {r->v + first, c->pitch, r->v_next};
     count = simd_smaller(count, c->g.in - first);
-    read_points(&c->g, b, x + first * c->g.h * c->g.w, count, simd_round_up(count, LINE), r->patch,
-                &to);
+    read_points(&c->g, b, x, first, count, simd_round_up(count, LINE), r->patch, &to);
 }
 
 /* Task: a block */
@@ -315,8 +317,10 @@ static void make_group_of_block(const conv *c, room *r, int64_t task)
 static void run_tasks(conv *c)
 {
     const simd_winograd *g = &c->g;
-    const int64_t chunks = g->few ? g->blocks * simd_divide_up(g->in, CHUNK) : 0,
-                  weights = c->a->has_points ? 0 : c->groups * simd_divide_up(g->in, SOURCES);
+    const int64_t blocks = g->sets * g->blocks;
+    const int64_t chunks = g->few ? blocks * simd_divide_up(g->in, CHUNK) : 0;
+    const int64_t parts = g->sets * c->groups * simd_divide_up(g->in, SOURCES);
+    const int64_t weights = c->a->has_points ? 0 : parts;
     room r = room_of(c, simd_take(&c->work.members));
     simd_turn my = {.ticket = simd_take(&c->work.taken)};
     simd_begin_phase(&my, chunks + weights);
@@ -325,7 +329,7 @@ static void run_tasks(conv *c)
             read_chunk(c, &r, i);
         else
             transform_weights(c, i - chunks);
-    simd_begin_phase(&my, g->few ? g->blocks * c->groups : g->blocks);
+    simd_begin_phase(&my, g->few ? blocks * c->groups : blocks);
     for (int64_t i; simd_next_task(&c->work, &my, &i); simd_end_task(&c->work, &my))
         if (g->few)
             make_group_of_block(c, &r, i);
@@ -341,7 +345,7 @@ static void run(const simd_conv *a, simd_conv_kind kind)
     c.sizes = simd_winograd_room_of(&c.g, kind);
     c.points = a->points ? a->points : a->scratch;
     c.room = (float *)a->scratch + simd_winograd_shared(&c.g, kind);
-    c.v = c.room - (c.g.few ? c.g.blocks * simd_winograd_block(&c.g) : 0);
+    c.v = c.room - (c.g.few ? c.g.sets * c.g.blocks * simd_winograd_block(&c.g) : 0);
     void (*tasks)(conv *) = run_tasks;
     WGI_ONE_COPY(tasks);
     if (a->threads > 1) {

@@ -26,16 +26,16 @@ enum {
 
 /* Results [height, width] of windows on planes [h, w], with so many zeros above and to the left:
  * tiles [tile_rows, tile_columns] of 2x2 of them.  A block has `rows` by `columns` tiles of each of
- * `images` images.  `in` channels are read; the results, or for a gradient of weights dy, have
- * `out`. */
+ * `images` images.  `sets` of channels (the groups of conv.h) are convolutions by themselves: of
+ * each, `in` channels are read, and the results, or for a gradient of weights dy, have `out`. */
 typedef struct simd_winograd {
-    int64_t batch, in, out;
+    int64_t batch, sets, in, out;
     int64_t h, w, top, left;
     int64_t height, width, tile_rows, tile_columns;
     int64_t images, rows, columns;
-    int64_t image_blocks, row_blocks, column_blocks, blocks;
-    int64_t tiles; /* of a block */
-    bool few;      /* blocks: threads share the groups of channels of each */
+    int64_t image_blocks, row_blocks, column_blocks, blocks; /* of a set */
+    int64_t tiles;                                           /* of a block */
+    bool few; /* blocks: threads share the groups of channels of each */
     int64_t in_chunk, in_chunks, out_chunk, out_chunks, pieces; /* of a gradient of weights */
 } simd_winograd;
 
@@ -67,17 +67,17 @@ static inline void simd_winograd_divide_sum(simd_winograd *g)
     g->in_chunks = simd_divide_up(g->in, g->in_chunk);
     g->out_chunks = simd_divide_up(g->out, SIMD_WINOGRAD_CHUNK);
     g->out_chunk = simd_divide_up(g->out, g->out_chunks);
-    int64_t chunks = g->in_chunks * g->out_chunks;
+    int64_t chunks = g->sets * g->in_chunks * g->out_chunks;
     simd_winograd_divide(g, SIMD_WINOGRAD_SUM_ROOM / (g->in_chunk + g->out_chunk));
     g->pieces = simd_smaller(SIMD_WINOGRAD_PIECES / chunks, g->blocks / SIMD_WINOGRAD_BLOCKS);
-    g->pieces = simd_smaller(g->pieces, SIMD_WINOGRAD_SUMS / (9 * g->in * g->out));
+    g->pieces = simd_smaller(g->pieces, SIMD_WINOGRAD_SUMS / (g->sets * 9 * g->in * g->out));
     g->pieces = simd_larger(g->pieces, 1);
 }
 
 static inline simd_winograd simd_winograd_of(const simd_conv *a, simd_conv_kind kind)
 {
     const simd_window *h = &a->h, *w = &a->w;
-    simd_winograd g = {.batch = a->batch};
+    simd_winograd g = {.batch = a->batch, .sets = a->groups};
     if (kind == SIMD_CONV_X) {
         g.in = a->out, g.out = a->in;
         g.h = h->count, g.w = w->count, g.top = 2 - h->padding, g.left = 2 - w->padding;
@@ -96,7 +96,7 @@ static inline simd_winograd simd_winograd_of(const simd_conv *a, simd_conv_kind 
     int64_t tiles = simd_smaller(SIMD_WINOGRAD_ROOM / g.in, SIMD_WINOGRAD_TILES);
     tiles = simd_larger(tiles, SIMD_WINOGRAD_FEW);
     simd_winograd_divide(&g, tiles);
-    g.few = a->threads > 1 && g.blocks < 4 * a->threads;
+    g.few = a->threads > 1 && g.sets * g.blocks < 4 * a->threads;
     return g;
 }
 
@@ -140,7 +140,7 @@ static inline int64_t simd_winograd_block(const simd_winograd *g)
 
 static inline int64_t simd_winograd_weights(const simd_winograd *g)
 {
-    return SIMD_WINOGRAD_POINTS * g->in * (g->out + 2 * SIMD_WINOGRAD_GROUP);
+    return g->sets * SIMD_WINOGRAD_POINTS * g->in * (g->out + 2 * SIMD_WINOGRAD_GROUP);
 }
 
 /* What threads share: the points of the weights and those of few blocks, or pieces of a gradient of
@@ -148,9 +148,10 @@ static inline int64_t simd_winograd_weights(const simd_winograd *g)
 static inline int64_t simd_winograd_shared(const simd_winograd *g, simd_conv_kind kind)
 {
     if (kind == SIMD_CONV_W)
-        return g->pieces > 1 ? simd_round_up(g->pieces * 9 * g->in * g->out, SIMD_WINOGRAD_LINE)
-                             : 0;
-    return simd_winograd_weights(g) + (g->few ? g->blocks * simd_winograd_block(g) : 0);
+        return g->pieces > 1
+                   ? simd_round_up(g->pieces * g->sets * 9 * g->in * g->out, SIMD_WINOGRAD_LINE)
+                   : 0;
+    return simd_winograd_weights(g) + (g->few ? g->sets * g->blocks * simd_winograd_block(g) : 0);
 }
 
 /* In numbers, for any thread count up to a->threads: fewer threads have fewer blocks of their own

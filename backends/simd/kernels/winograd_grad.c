@@ -21,7 +21,7 @@ typedef struct sums {
     simd_winograd g;
     int64_t pitch, out_pitch; /* of chunks of x and of dy */
     simd_winograd_room sizes;
-    float *pieces; /* [pieces] [out, in, TAPS] */
+    float *pieces; /* [pieces] [sets, out, in, TAPS] */
     float *room;
     simd_work work;
 } sums;
@@ -47,14 +47,16 @@ static room room_of(const sums *s, int64_t me)
     return r;
 }
 
-/* Some channels of dy and of x */
+/* Some channels of dy and of x, of a set */
 typedef struct chunk {
-    int64_t out, outs, in, ins;
+    int64_t set, out, outs, in, ins;
 } chunk;
 
 static chunk chunk_at(const simd_winograd *g, int64_t i)
 {
-    chunk k = {.out = i / g->in_chunks * g->out_chunk, .in = i % g->in_chunks * g->in_chunk};
+    chunk k = {.set = i / g->in_chunks / g->out_chunks,
+               .out = i / g->in_chunks % g->out_chunks * g->out_chunk,
+               .in = i % g->in_chunks * g->in_chunk};
     k.outs = simd_smaller(g->out_chunk, g->out - k.out);
     k.ins = simd_smaller(g->in_chunk, g->in - k.in);
     return k;
@@ -92,8 +94,8 @@ static void read_points_of_y(const sums *s, const room *r, const block *b, const
                .pitch = pitch};
     float *to = r->w;
     for (int64_t image = b->image; image < b->image + b->images; image++) {
-        read_patch(&p, (const float *)s->a->y + (image * g->out + k->out) * g->height * g->width,
-                   r->other);
+        int64_t channel = (image * g->sets + k->set) * g->out + k->out;
+        read_patch(&p, (const float *)s->a->y + channel * g->height * g->width, r->other);
         for (int64_t row = 0; row < b->rows; row++)
             for (int64_t column = 0; column < b->columns; column++, to += pitch)
                 for (int64_t c = 0; c < pitch; c += LANES)
@@ -162,7 +164,8 @@ static void write_taps(const sums *s, const room *r, const chunk *k, float *to)
         for (int64_t c = 0; c < s->pitch; c += LANES)
             taps_of_points(r->m + o * s->pitch + c, r->m_next, r->taps + c, s->pitch);
         simd_transpose_matrix(r->taps, s->pitch, TAPS, k->ins,
-                              to + ((k->out + o) * s->g.in + k->in) * TAPS, TAPS);
+                              to + ((k->set * s->g.out + k->out + o) * s->g.in + k->in) * TAPS,
+                              TAPS);
     }
 }
 
@@ -184,15 +187,17 @@ static double sum_of_image(const simd_winograd *g, const float *x, const float *
     return sum;
 }
 
-/* One tap's gradient by its definition */
+/* One tap's gradient by its definition; `out` counts in all sets */
 static float exactly(const sums *s, int64_t out, int64_t in, int64_t tap)
 {
     const simd_winograd *g = &s->g;
+    const int64_t outs = g->sets * g->out, ins = g->sets * g->in;
+    const float *x = (const float *)s->a->x + (out / g->out * g->in + in) * g->h * g->w;
+    const float *dy = (const float *)s->a->y + out * g->height * g->width;
     double sum = 0;
     for (int64_t image = 0; image < g->batch && sum == sum; image++)
-        sum += sum_of_image(g, (const float *)s->a->x + (image * g->in + in) * g->h * g->w,
-                            (const float *)s->a->y + (image * g->out + out) * g->height * g->width,
-                            tap / 3, tap % 3);
+        sum += sum_of_image(g, x + image * ins * g->h * g->w,
+                            dy + image * outs * g->height * g->width, tap / 3, tap % 3);
     return (float)sum;
 }
 
@@ -206,16 +211,17 @@ static void sum_piece(const sums *s, const room *r, int64_t task)
     chunk k = chunk_at(g, task / g->pieces);
     int64_t first = g->blocks * piece / g->pieces, end = g->blocks * (piece + 1) / g->pieces;
     for (int64_t i = first; i < end; i++) {
-        block b = block_at(g, i);
-        read_points(g, &b, (const float *)s->a->x + k.in * g->h * g->w, k.ins, s->pitch, r->patch,
+        block b = block_at(g, k.set * g->blocks + i);
+        read_points(g, &b, s->a->x, k.in, k.ins, s->pitch, r->patch,
                     &(const points){r->v, s->pitch, r->v_next});
         read_points_of_y(s, r, &b, &k);
         multiply_points(s, r, tiles_of(&b), &k, i > first);
     }
-    write_taps(s, r, &k, g->pieces > 1 ? s->pieces + piece * TAPS * g->in * g->out : s->a->to);
+    write_taps(s, r, &k,
+               g->pieces > 1 ? s->pieces + piece * g->sets * TAPS * g->in * g->out : s->a->to);
 }
 
-/* Task: the weights of a channel of y */
+/* Task: the weights of a channel of y, of those of all sets */
 static void end_channel(const sums *s, int64_t out)
 {
     const simd_winograd *g = &s->g;
@@ -226,7 +232,7 @@ static void end_channel(const sums *s, int64_t out)
         memcpy(to, from, (size_t)count * sizeof *to);
         for (int64_t piece = 1; piece < g->pieces; piece++)
             for (int64_t i = 0; i < count; i++)
-                to[i] += from[piece * count * g->out + i];
+                to[i] += from[piece * count * g->sets * g->out + i];
     }
     for (int64_t i = 0; i < count; i++)
         if (to[i] - to[i] != 0)
@@ -238,10 +244,10 @@ static void run_tasks(sums *s)
 {
     room r = room_of(s, simd_take(&s->work.members));
     simd_turn my = {.ticket = simd_take(&s->work.taken)};
-    simd_begin_phase(&my, s->g.in_chunks * s->g.out_chunks * s->g.pieces);
+    simd_begin_phase(&my, s->g.sets * s->g.in_chunks * s->g.out_chunks * s->g.pieces);
     for (int64_t i; simd_next_task(&s->work, &my, &i); simd_end_task(&s->work, &my))
         sum_piece(s, &r, i);
-    simd_begin_phase(&my, s->g.out);
+    simd_begin_phase(&my, s->g.sets * s->g.out);
     for (int64_t i; simd_next_task(&s->work, &my, &i); simd_end_task(&s->work, &my))
         end_channel(s, i);
 }

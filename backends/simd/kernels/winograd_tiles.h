@@ -10,16 +10,19 @@ enum { POINTS = SIMD_WINOGRAD_POINTS, LINE = SIMD_WINOGRAD_LINE };
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Tiles from (row, column) on of each of some images */
+/* Tiles from (row, column) on of each of some images, of a set of channels */
 typedef struct block {
-    int64_t image, images, row, rows, column, columns;
+    int64_t set, image, images, row, rows, column, columns;
 } block;
 
+/* Block i of those of all sets, set after set */
 static inline block block_at(const simd_winograd *g, int64_t i)
 {
-    block b = {.column = i % g->column_blocks * g->columns,
-               .row = i / g->column_blocks % g->row_blocks * g->rows,
-               .image = i / g->column_blocks / g->row_blocks * g->images};
+    int64_t of_set = i % g->blocks;
+    block b = {.set = i / g->blocks,
+               .column = of_set % g->column_blocks * g->columns,
+               .row = of_set / g->column_blocks % g->row_blocks * g->rows,
+               .image = of_set / g->column_blocks / g->row_blocks * g->images};
     b.columns = simd_smaller(g->columns, g->tile_columns - b.column);
     b.rows = simd_smaller(g->rows, g->tile_rows - b.row);
     b.images = simd_smaller(g->images, g->batch - b.image);
@@ -176,10 +179,10 @@ static void make_points(const float *x, int64_t rows, int64_t columns, int64_t p
                           to->at + (first + row * columns) * to->pitch + c, to->pitch, to->next);
 }
 
-/* Of `channels` channels of what is read in a block, the first of which lies at x: the points of
- * all its tiles, by way of a patch of so many channels as `pitch` says. */
-static void read_points(const simd_winograd *g, const block *b, const float *x, int64_t channels,
-                        int64_t pitch, float *room, const points *to)
+/* Of `channels` channels of what is read in a block, from `first` of its set on: the points of all
+ * its tiles, by way of a patch of so many channels as `pitch` says. */
+static void read_points(const simd_winograd *g, const block *b, const float *x, int64_t first,
+                        int64_t channels, int64_t pitch, float *room, const points *to)
 {
     patch p = {.h = g->h,
                .w = g->w,
@@ -190,7 +193,8 @@ static void read_points(const simd_winograd *g, const block *b, const float *x, 
                .channels = channels,
                .pitch = pitch};
     for (int64_t i = 0; i < b->images; i++) {
-        read_patch(&p, x + (b->image + i) * g->in * g->h * g->w, room);
+        int64_t channel = ((b->image + i) * g->sets + b->set) * g->in + first;
+        read_patch(&p, x + channel * g->h * g->w, room);
         make_points(room, b->rows, b->columns, pitch, to, i * b->rows * b->columns);
     }
 }

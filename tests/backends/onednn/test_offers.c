@@ -151,16 +151,18 @@ static void one_or_two_rows_are_left_to_own_kernels(void **state)
     }
 }
 
-/* The backend of the gradient of 3 x 3 depthwise weights, of so many examples of planes */
-static const char *backend_of_depthwise(int64_t examples, int64_t side, int64_t stride)
+/* The backend of the gradient of 3 x 3 weights, of so many examples of planes */
+static const char *backend_of_groups(int64_t groups, int64_t examples, int64_t side, int64_t stride)
 {
     enum { CHANNELS = 64 };
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(examples, CHANNELS, side, side)),
-             *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(CHANNELS, 1, 3, 3), wg_zeros()), *dw[1];
+             *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(CHANNELS, CHANNELS / groups, 3, 3),
+                               wg_zeros()),
+             *dw[1];
     wg_value *y = wg_conv2d(
         x, w, NULL,
-        &(wg_conv2d_options){.stride = {stride, stride}, .padding = {1, 1}, .groups = CHANNELS});
+        &(wg_conv2d_options){.stride = {stride, stride}, .padding = {1, 1}, .groups = groups});
     wg_value *loss = wg_sum(wg_square(y), WG_ALL_AXES, WG_DROP);
     assert_int_equal(wg_grad(loss, &w, 1, dw), WG_OK);
     wg_output(dw[0], "dw");
@@ -175,10 +177,18 @@ static const char *backend_of_depthwise(int64_t examples, int64_t side, int64_t 
 static void large_planes_of_depthwise_gradients_are_left_to_own_kernels(void **state)
 {
     (void)state;
-    assert_string_equal(backend_of_depthwise(16, 32, 1), "simd");
-    assert_string_equal(backend_of_depthwise(16, 32, 2), "onednn");
-    assert_string_equal(backend_of_depthwise(16, 14, 1), "onednn");
-    assert_string_equal(backend_of_depthwise(2, 32, 1), "onednn");
+    assert_string_equal(backend_of_groups(64, 16, 32, 1), "simd");
+    assert_string_equal(backend_of_groups(64, 16, 32, 2), "onednn");
+    assert_string_equal(backend_of_groups(64, 16, 14, 1), "onednn");
+    assert_string_equal(backend_of_groups(64, 2, 32, 1), "onednn");
+}
+
+static void groups_of_sixteen_channels_are_left_to_minimal_filtering(void **state)
+{
+    (void)state;
+    assert_string_equal(backend_of_groups(4, 2, 32, 1), "simd");
+    assert_string_equal(backend_of_groups(8, 2, 32, 1), "onednn");
+    assert_string_equal(backend_of_groups(4, 2, 32, 2), "onednn");
 }
 
 int main(void)
@@ -189,6 +199,7 @@ int main(void)
         cmocka_unit_test(other_kinds_get_other_offers),
         cmocka_unit_test(one_or_two_rows_are_left_to_own_kernels),
         cmocka_unit_test(large_planes_of_depthwise_gradients_are_left_to_own_kernels),
+        cmocka_unit_test(groups_of_sixteen_channels_are_left_to_minimal_filtering),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
