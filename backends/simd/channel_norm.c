@@ -17,10 +17,10 @@ static simd_channel_norm sizes_of(const wg_node *n)
     if (by_group(n)) {
         const wg_groupnorm_attrs *attrs = n->attrs;
         a.groups = attrs->groups;
-        a.eps = (float)attrs->eps;
+        a.eps = attrs->eps;
     } else {
         const wg_batchnorm_attrs *attrs = n->attrs;
-        a.eps = (float)attrs->eps;
+        a.eps = attrs->eps;
     }
     return a;
 }
@@ -43,12 +43,13 @@ static size_t scratch(const wg_node *n, int threads)
     simd_channel_norm a = sizes_of(n);
     shape how = shape_of(&a);
     int64_t doubles = how == COLUMNS ? 0
-                      : how == RUNS  ? simd_group_runs_scratch(&a, threads)
-                                     : simd_channel_norm_scratch(&a);
+                      : how == RUNS
+                          ? simd_group_runs_scratch(&a, threads, wg_dtype_size(n->in[0]->dtype))
+                          : simd_channel_norm_scratch(&a);
     return (size_t)doubles * sizeof(double);
 }
 
-static const float *optional(const wg_call *c, int i)
+static const void *optional(const wg_call *c, int i)
 {
     return i < c->node->n_in ? c->in[i] : NULL;
 }
@@ -72,9 +73,9 @@ static void run(wg_call *c)
     a.mean = c->out[1];
     a.spread = c->out[2];
     switch (shape_of(&a)) {
-    case PLANES: simd_kernels(c)->channel_norm_forward(&a); break;
-    case COLUMNS: simd_kernels(c)->column_norm_forward(&a); break;
-    case RUNS: simd_kernels(c)->group_runs_forward(&a); break;
+    case PLANES: simd_floats(c)->channel_norm_forward(&a); break;
+    case COLUMNS: simd_floats(c)->column_norm_forward(&a); break;
+    case RUNS: simd_floats(c)->group_runs_forward(&a); break;
     }
 }
 
@@ -84,23 +85,23 @@ static void run_grad(wg_call *c)
     simd_channel_norm a = norm_of(c);
     a.dy = c->in[0];
     a.x = c->in[1];
-    a.mean = (float *)(uintptr_t)c->in[2]; /* read only in this direction */
-    a.spread = (float *)(uintptr_t)c->in[3];
+    a.mean = (void *)(uintptr_t)c->in[2]; /* read only in this direction */
+    a.spread = (void *)(uintptr_t)c->in[3];
     a.gain = optional(c, 4);
     a.dx = c->out[0];
     a.dgain = c->out[1];
     a.dbias = c->out[2];
     switch (shape_of(&a)) {
-    case PLANES: simd_kernels(c)->channel_norm_backward(&a); break;
-    case COLUMNS: simd_kernels(c)->column_norm_backward(&a); break;
-    case RUNS: simd_kernels(c)->group_runs_backward(&a); break;
+    case PLANES: simd_floats(c)->channel_norm_backward(&a); break;
+    case COLUMNS: simd_floats(c)->column_norm_backward(&a); break;
+    case RUNS: simd_floats(c)->group_runs_backward(&a); break;
     }
 }
 
 const simd_kernel wgi_simd_channel_norm[] = {
-    {&wg_op_batchnorm, "channels", wgi_simd_refuses_empty, scratch, run},
-    {&wg_op_batchnorm_grad, "channels", wgi_simd_refuses_empty, scratch, run_grad},
-    {&wg_op_groupnorm, "groups", wgi_simd_refuses_empty, scratch, run},
-    {&wg_op_groupnorm_grad, "groups", wgi_simd_refuses_empty, scratch, run_grad},
+    {&wg_op_batchnorm, "channels", wgi_simd_refuses_empty_floats, scratch, run},
+    {&wg_op_batchnorm_grad, "channels", wgi_simd_refuses_empty_floats, scratch, run_grad},
+    {&wg_op_groupnorm, "groups", wgi_simd_refuses_empty_floats, scratch, run},
+    {&wg_op_groupnorm_grad, "groups", wgi_simd_refuses_empty_floats, scratch, run_grad},
     {.op = NULL},
 };

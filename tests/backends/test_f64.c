@@ -8,12 +8,13 @@
 
 enum { N = 6, CLASSES = 20 };
 
-/* Convolution, dropout, functions, norms of rows, a norm of the gradient, Adam */
+/* Convolution, norms of channels and of rows, dropout, functions, a norm of the gradient, Adam */
 static wg_value *classifier(wg_graph *g, wg_gradients *d)
 {
     wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(N, 3, 12, 12));
     wg_value *labels = wg_input(g, "labels", WG_I32, WG_SHAPE(N));
     wg_value *y = wg_tanh(wg_conv_layer("conv", x, 24, 3, NULL));
+    y = wg_groupnorm(wg_batchnorm(y, NULL, NULL, 1e-5), NULL, NULL, 4, 1e-5);
     y = wg_dropout(wg_exp(wg_scale(y, 0.1)), 0.25);
     y = wg_dense("hidden", wg_reshape(y, WG_SHAPE(N, -1)), 40, WG_ACTIVATION_GELU);
     y = wg_mul(y, wg_softmax(y, -1));

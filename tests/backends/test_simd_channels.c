@@ -1,19 +1,19 @@
 /* batchnorm and groupnorm for each instruction set: planes of all sizes, pieces of planes and
- * pieces of several, few sets and many, vectors, against the definition in double. */
+ * pieces of several, few sets and many, vectors, against the definition in a wider type. */
 #include "tests/simd.h"
 
-#include <math.h>
+#include <tgmath.h>
 
 /* Sizes, and what the definition makes of the operands. */
 typedef struct problem {
     simd_channel_norm a;
     int64_t n, sets;
-    double *y, *mean, *var, *dx, *dgain, *dbias;
+    wide *y, *mean, *var, *dx, *dgain, *dbias;
 } problem;
 
-static double *doubles(int64_t n)
+static wide *wides(int64_t n)
 {
-    double *x = calloc((size_t)n + 1, sizeof *x);
+    wide *x = calloc((size_t)n + 1, sizeof *x);
     assert_non_null(x);
     return x;
 }
@@ -31,39 +31,41 @@ static int64_t set_of(const problem *p, int64_t i)
     return a->groups ? i / (a->size * a->channels) * a->groups + c / (a->channels / a->groups) : c;
 }
 
-static double gain_of(const problem *p, int64_t i)
+static wide gain_of(const problem *p, int64_t i)
 {
-    return p->a.gain ? (double)p->a.gain[channel_of(p, i)] : 1;
+    return p->a.gain ? (wide)((const real *)p->a.gain)[channel_of(p, i)] : 1;
 }
 
-static double rstd_of(const problem *p, int64_t set)
+static wide rstd_of(const problem *p, int64_t set)
 {
-    return 1 / sqrt(p->var[set] + (double)p->a.eps);
+    return 1 / sqrt(p->var[set] + (wide)(real)p->a.eps);
 }
 
 static void forward_by_definition(problem *p)
 {
-    double count = (double)p->n / (double)p->sets;
+    const wide count = (wide)p->n / (wide)p->sets;
+    const real *x = p->a.x, *of_bias = p->a.bias;
     for (int64_t i = 0; i < p->n; i++)
-        p->mean[set_of(p, i)] += (double)p->a.x[i] / count;
+        p->mean[set_of(p, i)] += (wide)x[i] / count;
     for (int64_t i = 0; i < p->n; i++)
-        p->var[set_of(p, i)] += pow((double)p->a.x[i] - p->mean[set_of(p, i)], 2) / count;
+        p->var[set_of(p, i)] += pow((wide)x[i] - p->mean[set_of(p, i)], 2) / count;
     for (int64_t i = 0; i < p->n; i++) {
         int64_t set = set_of(p, i);
-        double bias = p->a.bias ? (double)p->a.bias[channel_of(p, i)] : 0;
-        p->y[i] = ((double)p->a.x[i] - p->mean[set]) * rstd_of(p, set) * gain_of(p, i) + bias;
+        wide bias = of_bias ? (wide)of_bias[channel_of(p, i)] : 0;
+        p->y[i] = ((wide)x[i] - p->mean[set]) * rstd_of(p, set) * gain_of(p, i) + bias;
     }
 }
 
 static void backward_by_definition(problem *p)
 {
-    double count = (double)p->n / (double)p->sets, *sum = doubles(p->sets),
-           *along = doubles(p->sets);
+    const wide count = (wide)p->n / (wide)p->sets;
+    const real *x = p->a.x, *of_dy = p->a.dy;
+    wide *sum = wides(p->sets), *along = wides(p->sets);
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < p->n; i++) {
             int64_t set = set_of(p, i);
-            double dy = (double)p->a.dy[i], e = dy * gain_of(p, i),
-                   h = ((double)p->a.x[i] - p->mean[set]) * rstd_of(p, set);
+            wide dy = (wide)of_dy[i], e = dy * gain_of(p, i),
+                 h = ((wide)x[i] - p->mean[set]) * rstd_of(p, set);
             if (pass == 1) {
                 p->dx[i] = rstd_of(p, set) * (e - sum[set] - h * along[set]);
                 continue;
@@ -79,17 +81,18 @@ static void backward_by_definition(problem *p)
 
 /* Errors are shares of the largest number of the result, or of `least`: differences of large
  * numbers may be small. */
-static int64_t compare(const float *got, const double *expected, int64_t n, double least,
+static int64_t compare(const real *got, const wide *expected, int64_t n, wide least,
                        const char *what, const char *isa)
 {
-    double size = least;
+    const wide share = 33 * (wide)EPSILON;
+    wide size = least;
     for (int64_t i = 0; i < n; i++)
         size = fmax(size, fabs(expected[i]));
     for (int64_t i = 0; i < n; i++) {
-        double error = fabs((double)got[i] - expected[i]);
-        if (!(error <= 4e-6 * size))
-            fail_msg("%s, %s[%lld]: %.9g, expected %.9g", isa, what, (long long)i, (double)got[i],
-                     expected[i]);
+        wide error = fabs((wide)got[i] - expected[i]);
+        if (!(error <= share * size))
+            fail_msg("%s, %s[%lld]: %.17g, expected %.17g", isa, what, (long long)i, (double)got[i],
+                     (double)expected[i]);
     }
     return n;
 }
@@ -101,24 +104,24 @@ static bool has_way(const problem *p, int way)
     return p->a.groups || (way ? p->a.size <= SIMD_COLUMN_NORM_COLUMNS : p->a.size > 1);
 }
 
-static void run_way(int way, const simd_table *table, simd_channel_norm *a)
+static void run_way(int way, const simd_float_table *k, simd_channel_norm *a)
 {
     if (!way) {
-        table->channel_norm_forward(a);
-        table->channel_norm_backward(a);
+        k->channel_norm_forward(a);
+        k->channel_norm_backward(a);
     } else if (a->groups) {
-        table->group_runs_forward(a);
-        table->group_runs_backward(a);
+        k->group_runs_forward(a);
+        k->group_runs_backward(a);
     } else {
-        table->column_norm_forward(a);
-        table->column_norm_backward(a);
+        k->column_norm_forward(a);
+        k->column_norm_backward(a);
     }
 }
 
 /* y mean spread dx dgain dbias, the caller's to free; sizes[] says how long they are. */
 enum { RESULTS = 6 };
 static void run_both(const problem *p, int way, const simd_table *table, int threads,
-                     const int64_t sizes[RESULTS], float *results[RESULTS])
+                     const int64_t sizes[RESULTS], real *results[RESULTS])
 {
     simd_channel_norm a = p->a;
     for (int i = 0; i < RESULTS; i++)
@@ -126,22 +129,24 @@ static void run_both(const problem *p, int way, const simd_table *table, int thr
     a.threads = threads;
     a.y = results[0], a.mean = results[1], a.spread = results[2];
     a.dx = results[3], a.dgain = results[4], a.dbias = results[5];
-    double *scratch = doubles(way && a.groups ? simd_group_runs_scratch(&a, threads)
-                                              : simd_channel_norm_scratch(&a));
+    int64_t doubles = way && a.groups ? simd_group_runs_scratch(&a, threads, sizeof(real))
+                                      : simd_channel_norm_scratch(&a);
+    double *scratch = malloc((size_t)doubles * sizeof *scratch);
+    assert_non_null(scratch);
     a.scratch = scratch;
-    run_way(way, table, &a);
+    run_way(way, floats_of(table), &a);
     free(scratch);
 }
 
-static int64_t compare_all(const problem *p, float *const r[RESULTS], const char *isa)
+static int64_t compare_all(const problem *p, real *const r[RESULTS], const char *isa)
 {
     int64_t channels = p->a.channels;
-    double *spread = doubles(p->sets);
+    wide *spread = wides(p->sets);
     for (int64_t k = 0; k < p->sets; k++)
         spread[k] = p->a.groups ? rstd_of(p, k) : p->var[k];
-    /* The mean is 3 and rounded to single precision: each of a channel's terms, which cancel, errs
+    /* The mean is 3 and rounded to its type: each of a channel's terms, which cancel, errs
      * by that. */
-    double terms = 0.1 * (double)p->n / (double)channels;
+    wide terms = 0.1 * (wide)p->n / (wide)channels;
     int64_t compared = compare(r[0], p->y, p->n, 0, "y", isa) +
                        compare(r[1], p->mean, p->sets, 0, "mean", isa) +
                        compare(r[2], spread, p->sets, 1e-3, "spread", isa) +
@@ -159,18 +164,18 @@ static problem new_problem(setting *s, const int64_t size[4], int variant)
                        .channels = size[1],
                        .size = size[2],
                        .groups = size[3],
-                       .eps = 1e-5f}};
+                       .eps = 1e-5}};
     p.n = size[0] * size[1] * size[2];
     p.sets = size[3] ? size[0] * size[3] : size[1];
-    float *x = numbers(s, p.n);
+    real *x = numbers(s, p.n);
     for (int64_t i = 0; i < p.n; i++)
         x[i] += 3;
     p.a.x = x;
     p.a.dy = numbers(s, p.n);
     p.a.gain = variant > 0 ? numbers(s, size[1]) : NULL;
     p.a.bias = variant > 1 ? numbers(s, size[1]) : NULL;
-    p.y = doubles(p.n), p.dx = doubles(p.n), p.mean = doubles(p.sets), p.var = doubles(p.sets);
-    p.dgain = doubles(size[1]), p.dbias = doubles(size[1]);
+    p.y = wides(p.n), p.dx = wides(p.n), p.mean = wides(p.sets), p.var = wides(p.sets);
+    p.dgain = wides(size[1]), p.dbias = wides(size[1]);
     forward_by_definition(&p);
     backward_by_definition(&p);
     return p;
@@ -178,10 +183,10 @@ static problem new_problem(setting *s, const int64_t size[4], int variant)
 
 static void free_problem(problem *p)
 {
-    const float *operands[] = {p->a.x, p->a.dy, p->a.gain, p->a.bias};
+    const void *operands[] = {p->a.x, p->a.dy, p->a.gain, p->a.bias};
     for (int i = 0; i < 4; i++)
-        free((float *)(uintptr_t)operands[i]);
-    double *const own[] = {p->y, p->dx, p->mean, p->var, p->dgain, p->dbias};
+        free((void *)(uintptr_t)operands[i]);
+    wide *const own[] = {p->y, p->dx, p->mean, p->var, p->dgain, p->dbias};
     for (int i = 0; i < 6; i++)
         free(own[i]);
 }
@@ -194,14 +199,14 @@ static int64_t check(setting *s, const int64_t size[4], int variant)
     for (int t = 0; t < WAYS * s->n_tables; t++) {
         const simd_table *table = s->table[t / WAYS];
         const char *isa = table->isa;
-        float *one[RESULTS], *more[RESULTS];
+        real *one[RESULTS], *more[RESULTS];
         if (!has_way(&p, t % WAYS))
             continue;
         run_both(&p, t % WAYS, table, 1, sizes, one);
         run_both(&p, t % WAYS, table, 3, sizes, more);
         compared += compare_all(&p, one, isa);
         for (int i = 0; i < RESULTS; i++) {
-            check_that(memcmp(one[i], more[i], (size_t)sizes[i] * sizeof(float)) == 0,
+            check_that(memcmp(one[i], more[i], (size_t)sizes[i] * sizeof(real)) == 0,
                        "%s, result %d: other bits on three threads", isa, i);
             free_room(one[i], sizes[i]);
             free_room(more[i], sizes[i]);
@@ -247,7 +252,7 @@ static void a_bad_number_stays_in_its_set(void **state)
             }
             const int64_t n[RESULTS] = {p.n, p.sets, p.sets, p.n, sizes[k][1], sizes[k][1]};
             int64_t at = p.n / 3;
-            float *r[RESULTS], *x = (float *)(uintptr_t)p.a.x;
+            real *r[RESULTS], *x = (real *)(uintptr_t)p.a.x;
             x[at] = k % 2 ? NAN : INFINITY;
             run_both(&p, t % WAYS, s.table[t / WAYS], 2, n, r);
             for (int64_t i = 0; i < p.n; i++) {

@@ -336,12 +336,6 @@ typedef struct simd_spans {
     X(layernorm_backward, simd_norm)                                                               \
     X(layernorm_f64_forward, simd_norm_f64)                                                        \
     X(layernorm_f64_backward, simd_norm_f64)                                                       \
-    X(channel_norm_forward, simd_channel_norm)                                                     \
-    X(channel_norm_backward, simd_channel_norm)                                                    \
-    X(column_norm_forward, simd_channel_norm)                                                      \
-    X(column_norm_backward, simd_channel_norm)                                                     \
-    X(group_runs_forward, simd_channel_norm)                                                       \
-    X(group_runs_backward, simd_channel_norm)                                                      \
     X(resample, simd_resample)                                                                     \
     X(scan_forward, simd_scan)                                                                     \
     X(scan_backward, simd_scan)                                                                    \
@@ -366,6 +360,10 @@ typedef struct simd_spans {
 #define SIMD_FLOAT_KERNELS(X)                                                                      \
     X(adam, simd_adam)                                                                             \
     X(arg, simd_arg)                                                                               \
+    X(channel_norm_forward, simd_channel_norm)                                                     \
+    X(channel_norm_backward, simd_channel_norm)                                                    \
+    X(column_norm_forward, simd_channel_norm)                                                      \
+    X(column_norm_backward, simd_channel_norm)                                                     \
     X(column_sum, simd_columns)                                                                    \
     X(compare, simd_compare)                                                                       \
     X(conv_forward, simd_conv)                                                                     \
@@ -379,6 +377,8 @@ typedef struct simd_spans {
     X(elementwise, simd_elementwise)                                                               \
     X(fft, simd_fft)                                                                               \
     X(gather, simd_gather)                                                                         \
+    X(group_runs_forward, simd_channel_norm)                                                       \
+    X(group_runs_backward, simd_channel_norm)                                                      \
     X(log_softmax, simd_softmax)                                                                   \
     X(max_pool, simd_pool)                                                                         \
     X(mean_pool, simd_mean_pool)                                                                   \

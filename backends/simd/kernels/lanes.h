@@ -5,21 +5,26 @@
 #define WG_BACKENDS_SIMD_KERNELS_LANES_H
 
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/real.h"
 
 #if defined(__AVX2__)
-enum { SIMD_SUM_LANES = 32 }; /* two vectors of AVX-512, four of AVX2: enough not to wait */
+enum {
+    SIMD_SUM_LANES = 128 / sizeof(real)
+}; /* two vectors of AVX-512, four of AVX2: enough not
+                                                 to wait */
 #else
-enum { SIMD_SUM_LANES = 16 };
+enum { SIMD_SUM_LANES = 64 / sizeof(real) };
 #endif
 
-static inline double simd_folded(const float *lane)
+static inline double simd_folded(const real *lane)
 {
-    float eight[8];
+    real eight[8];
     double sum[4];
 #pragma omp simd
     for (int l = 0; l < 8; l++)
-        eight[l] = SIMD_SUM_LANES == 32 ? (lane[l] + lane[8 + l]) + (lane[16 + l] + lane[24 + l])
-                                        : lane[l] + lane[8 + l];
+        eight[l] = SIMD_SUM_LANES == 32   ? (lane[l] + lane[8 + l]) + (lane[16 + l] + lane[24 + l])
+                   : SIMD_SUM_LANES == 16 ? lane[l] + lane[8 + l]
+                                          : lane[l];
 #pragma omp simd
     for (int l = 0; l < 4; l++)
         sum[l] = (double)eight[l] + (double)eight[4 + l];

@@ -1,10 +1,11 @@
-/* Normalisations: of rows (norm.c), and of the channels of images (channel_norm.c). */
+/* Normalisations: of rows (norm.c), and of the channels of images (float/channel_norm.c). */
 #ifndef WG_BACKENDS_SIMD_KERNELS_NORM_H
 #define WG_BACKENDS_SIMD_KERNELS_NORM_H
 
 #include "backends/mask.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Rows of a layer normalisation, without a mean of rmsnorm; see norm.c.  mean and rstd are [rows];
@@ -45,18 +46,18 @@ static inline int64_t simd_norm_blocks(int64_t rows)
     return blocks < rows ? blocks : rows;
 }
 
-/* batchnorm and groupnorm of x [examples, channels, size], and their gradients; see channel_norm.c;
- * where size is small, channel_columns.c (batchnorm, at most SIMD_COLUMN_NORM_COLUMNS) and
- * group_runs.c (groupnorm).  A plane is the `size` numbers of one channel of one example.  A set of
- * planes has one mean: the channel's planes of all examples, or with `groups` > 0 the planes of one
- * example whose channels are a group. */
+/* batchnorm and groupnorm of x [examples, channels, size], and their gradients, of the kernels'
+ * element type; see float/channel_norm.c; where size is small, channel_columns.c (batchnorm, at
+ * most SIMD_COLUMN_NORM_COLUMNS) and group_runs.c (groupnorm).  A plane is the `size` numbers of
+ * one channel of one example.  A set of planes has one mean: the channel's planes of all examples,
+ * or with `groups` > 0 the planes of one example whose channels are a group. */
 typedef struct simd_channel_norm {
-    const float *x, *dy, *gain, *bias; /* gain, bias: [channels] or NULL */
-    float *y, *dx, *dgain, *dbias;     /* dgain, dbias: [channels] */
+    const void *x, *dy, *gain, *bias; /* gain, bias: [channels] or NULL */
+    void *y, *dx, *dgain, *dbias;     /* dgain, dbias: [channels] */
     /* [sets], results forward, read backward: with groups 1 / sqrt(var + eps), else var */
-    float *mean, *spread;
+    void *mean, *spread;
     int64_t examples, channels, size, groups;
-    float eps;
+    double eps;
     int threads;
     double *scratch; /* simd_channel_norm_scratch doubles */
 } simd_channel_norm;
@@ -75,7 +76,7 @@ typedef struct simd_plane_sets {
     int64_t pieces, planes_of_piece, chunks; /* pieces: of a set */
 } simd_plane_sets;
 
-enum { SIMD_PLANE_PIECE = 4096, SIMD_PLANE_SUMS = 4, SIMD_COLUMN_NORM_COLUMNS = 64 };
+enum { SIMD_PLANE_PIECE = 4096, SIMD_PLANE_SUMS = 5, SIMD_COLUMN_NORM_COLUMNS = 64 };
 
 /* `apart`: no piece has planes of two channels. */
 static inline simd_plane_sets simd_plane_sets_of(const simd_channel_norm *a, bool apart)
@@ -98,13 +99,15 @@ static inline int64_t simd_channel_norm_scratch(const simd_channel_norm *a)
     return (s.pieces + 1) * SIMD_PLANE_SUMS * s.count;
 }
 
-/* In doubles as well: sums, two rows of all channels, and two runs for each thread. */
+/* In doubles as well: sums, and, of elements of so many bytes, two rows of all channels and two
+ * runs for each thread. */
 enum { SIMD_GROUP_RUN_EXAMPLES = 64 };
-static inline int64_t simd_group_runs_scratch(const simd_channel_norm *a, int threads)
+static inline int64_t simd_group_runs_scratch(const simd_channel_norm *a, int threads, size_t bytes)
 {
     int64_t blocks = (a->examples + SIMD_GROUP_RUN_EXAMPLES - 1) / SIMD_GROUP_RUN_EXAMPLES;
     int64_t row = a->channels * a->size, run = row / a->groups;
-    return blocks * a->channels * 2 + row + threads * run;
+    int64_t pairs = (int64_t)(2 * bytes / sizeof(double));
+    return blocks * a->channels * 2 + pairs * (row + threads * run);
 }
 
 #endif

@@ -12,10 +12,10 @@
 #include <immintrin.h>
 #endif
 
-enum { SIMD_STREAM = 1 << 23 }; /* floats: 32 MiB, some last level's size */
+enum { SIMD_STREAM = (1 << 25) / sizeof(real) }; /* numbers: 32 MiB, some last level's size */
 
-/* Are `count` floats in rows of `width` at a and b (or NULL) so many, and in whole lines? */
-static inline bool simd_streams(int64_t count, int64_t width, const float *a, const float *b)
+/* Are `count` numbers in rows of `width` at a and b (or NULL) so many, and in whole lines? */
+static inline bool simd_streams(int64_t count, int64_t width, const real *a, const real *b)
 {
 #if defined(__x86_64__)
     uintptr_t low = (uintptr_t)a | (uintptr_t)b;
@@ -27,19 +27,24 @@ static inline bool simd_streams(int64_t count, int64_t width, const float *a, co
 }
 
 /* y = x, whole lines */
-static inline void simd_stream(float *restrict y, const float *restrict x, int64_t n)
+static inline void simd_stream(real *restrict y, const real *restrict x, int64_t n)
 {
+    size_t bytes = (size_t)n * sizeof *y;
+#if defined(__x86_64__)
+    char *to = (char *)y;
+    const char *from = (const char *)x;
 #if defined(__AVX512F__)
-    for (int64_t i = 0; i < n; i += 16)
-        _mm512_stream_ps(y + i, _mm512_load_ps(x + i));
+    for (size_t i = 0; i < bytes; i += sizeof(__m512i))
+        _mm512_stream_si512((void *)(to + i), _mm512_load_si512((const void *)(from + i)));
 #elif defined(__AVX2__)
-    for (int64_t i = 0; i < n; i += 8)
-        _mm256_stream_ps(y + i, _mm256_load_ps(x + i));
-#elif defined(__x86_64__)
-    for (int64_t i = 0; i < n; i += 4)
-        _mm_stream_ps(y + i, _mm_load_ps(x + i));
+    for (size_t i = 0; i < bytes; i += sizeof(__m256i))
+        _mm256_stream_si256((void *)(to + i), _mm256_load_si256((const void *)(from + i)));
 #else
-    memcpy(y, x, (size_t)n * sizeof *y);
+    for (size_t i = 0; i < bytes; i += sizeof(__m128i))
+        _mm_stream_si128((void *)(to + i), _mm_load_si128((const void *)(from + i)));
+#endif
+#else
+    memcpy(y, x, bytes);
 #endif
 }
 
