@@ -82,6 +82,7 @@ static const char *refuses_pow(const wg_node *n)
     X(maximum, SIMD_MAXIMUM, refuses_other_floats)                                                 \
     X(minimum, SIMD_MINIMUM, refuses_other_floats)                                                 \
     X(remainder, SIMD_REMAINDER, refuses_other_floats)                                             \
+    X(floor_divide, SIMD_FLOOR_DIVIDE, refuses_other_floats)                                       \
     X(atan2, SIMD_ATAN2, refuses_other_floats)                                                     \
     X(pow, SIMD_POW, refuses_pow)
 

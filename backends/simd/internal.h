@@ -21,11 +21,11 @@ typedef struct simd_kernel {
 
 /* Each file has a table that ends with a row of NULLs. */
 extern const simd_kernel wgi_simd_attention[], wgi_simd_axis[], wgi_simd_cast[],
-    wgi_simd_channel_norm[], wgi_simd_choose[], wgi_simd_conv[], wgi_simd_elementwise[],
-    wgi_simd_embedding[], wgi_simd_fft[], wgi_simd_index[], wgi_simd_int8[], wgi_simd_loss[],
-    wgi_simd_norm[], wgi_simd_optimizer[], wgi_simd_permute[], wgi_simd_pool[], wgi_simd_product[],
-    wgi_simd_random[], wgi_simd_recurrent[], wgi_simd_reduce[], wgi_simd_softmax[],
-    wgi_simd_steps[], wgi_simd_topk[], wgi_simd_upsample[];
+    wgi_simd_channel_norm[], wgi_simd_choose[], wgi_simd_conv[], wgi_simd_divide[],
+    wgi_simd_elementwise[], wgi_simd_embedding[], wgi_simd_fft[], wgi_simd_index[], wgi_simd_int8[],
+    wgi_simd_loss[], wgi_simd_norm[], wgi_simd_optimizer[], wgi_simd_permute[], wgi_simd_pool[],
+    wgi_simd_product[], wgi_simd_random[], wgi_simd_recurrent[], wgi_simd_reduce[],
+    wgi_simd_softmax[], wgi_simd_steps[], wgi_simd_topk[], wgi_simd_upsample[];
 
 /* What a kernel derives from fixed parameters, once it has run so often that this pays, or in its
  * first run, which needs it anyway */

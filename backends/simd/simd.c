@@ -7,12 +7,13 @@
 #include <stdlib.h>
 
 static const simd_kernel *const tables[] = {
-    wgi_simd_attention, wgi_simd_axis,      wgi_simd_cast,        wgi_simd_channel_norm,
-    wgi_simd_choose,    wgi_simd_conv,      wgi_simd_elementwise, wgi_simd_embedding,
-    wgi_simd_fft,       wgi_simd_index,     wgi_simd_int8,        wgi_simd_loss,
-    wgi_simd_norm,      wgi_simd_optimizer, wgi_simd_permute,     wgi_simd_pool,
-    wgi_simd_product,   wgi_simd_random,    wgi_simd_recurrent,   wgi_simd_reduce,
-    wgi_simd_softmax,   wgi_simd_steps,     wgi_simd_topk,        wgi_simd_upsample,
+    wgi_simd_attention, wgi_simd_axis,    wgi_simd_cast,      wgi_simd_channel_norm,
+    wgi_simd_choose,    wgi_simd_conv,    wgi_simd_divide,    wgi_simd_elementwise,
+    wgi_simd_embedding, wgi_simd_fft,     wgi_simd_index,     wgi_simd_int8,
+    wgi_simd_loss,      wgi_simd_norm,    wgi_simd_optimizer, wgi_simd_permute,
+    wgi_simd_pool,      wgi_simd_product, wgi_simd_random,    wgi_simd_recurrent,
+    wgi_simd_reduce,    wgi_simd_softmax, wgi_simd_steps,     wgi_simd_topk,
+    wgi_simd_upsample,
 };
 
 /* The kernel for n; NULL, and in *why the reason. */

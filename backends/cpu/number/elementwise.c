@@ -1,6 +1,7 @@
 /* Elementwise ops of all numbers; float/elementwise.c has those of floats alone.  Integers wrap
  * around (these files are compiled with -fwrapv). */
 #include "backends/cpu/elementwise.h"
+#include "backends/divide.h"
 
 /* clang-format off */
 BINARY(add, a + b)
@@ -42,37 +43,22 @@ static inline real quotient_of(real a, real b)
 #endif
 }
 
-static BINARY_OF(remainders, real, real, remainder_of(a, b)) static BINARY_OF(quotients, real, real,
-                                                                              quotient_of(a, b))
-
-    /* Whether an integer can be divided by all b; else the call has failed. */
-    static bool divides(wg_call *c)
-{
-#ifndef REAL_IS_FLOAT
-    const real *b = c->in[1];
-    for (int64_t i = 0; i < cpu_count(c->node->in[1]); i++)
-        if (b[i] == 0) {
-            wg_call_fail(c, "element %lld of b is 0, which divides no integer", (long long)i);
-            return false;
-        }
-#endif
-    (void)c;
-    return true;
-}
+/* clang-format off */
+static BINARY_OF(remainders, real, real, remainder_of(a, b))
+static BINARY_OF(quotients, real, real, quotient_of(a, b))
 
 void KERNEL(remainder)(wg_call *c)
 {
-    if (divides(c))
+    if (wgi_divides(c))
         remainders(c);
 }
 
 void KERNEL(floor_divide)(wg_call *c)
 {
-    if (divides(c))
+    if (wgi_divides(c))
         quotients(c);
 }
 
-/* clang-format off */
 UNARY(neg, -x)
 UNARY(abs, x > 0 ? x : 0 - x) /* 0 - x rather than -x: abs(-0.0) is 0.0 */
 UNARY(sign, (x > 0) - (x < 0))

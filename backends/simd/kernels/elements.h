@@ -67,6 +67,7 @@ typedef enum simd_function {
     SIMD_MAXIMUM,
     SIMD_MINIMUM,
     SIMD_REMAINDER,
+    SIMD_FLOOR_DIVIDE,
     SIMD_ATAN2, /* not exact, nor is: */
     SIMD_POW,   /* the exponent is one number */
     /* of steps alone, where bools are 0 and 1 */
@@ -198,6 +199,16 @@ typedef struct simd_compare {
     const wgi_rows *rows;
     int threads;
 } simd_compare;
+
+/* y[i] = floor(a[i] / b[i]) of integers, or a[i] - b[i] floor(a[i] / b[i]), each broadcast as rows
+ * says, no b 0; y may be a or b.  See divide.c. */
+typedef struct simd_divide {
+    const void *a, *b; /* i32 or i64 */
+    void *y;
+    bool is_i64, remainder;
+    const wgi_rows *rows;
+    int threads;
+} simd_divide;
 
 /* y[i] = condition[i] ? a[i] : b[i], elements of 4 bytes (table f32) or 8 (f64), each broadcast as
  * rows says; y may be a or b. */

@@ -343,6 +343,7 @@ typedef struct simd_spans {
     X(recurrent_backward, simd_recurrent)                                                          \
     X(select_rows, simd_select)                                                                    \
     X(sort, simd_sort)                                                                             \
+    X(divide, simd_divide)                                                                         \
     X(cast, simd_cast)                                                                             \
     X(uniform, simd_random)                                                                        \
     X(normal, simd_random)                                                                         \

@@ -269,20 +269,26 @@ LOOPS(maximum, u < v ? v : u >= v ? u : u + v) /* u + v only where one is NaN */
 LOOPS(minimum, u > v ? v : u <= v ? u : u + v)
 LOOPS(atan2, simd_atan2(u, v))
 
-/* ---- remainders ------------------------------------------------------------------------------ */
+/* ---- remainders and whole quotients ---------------------------------------------------------- */
 
-/* a - b floor(a / b), by way of C's remainder, which has the sign of a */
-static inline real remainder_of(real a, real b)
+/* floor(a / b), or a - b floor(a / b), by way of C's remainder, which has the sign of a; a / b may
+ * round up to a whole number */
+static inline real divided(real a, real b, bool quotient)
 {
     real r = fmod(a, b);
-    return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
+    bool lacks = r != 0 && (r < 0) != (b < 0);
+    if (!quotient)
+        return r == 0 ? copysign(r, b) : lacks ? r + b : r;
+    real q = rint((a - r) / b) - lacks;
+    return b == 0 ? a / b : q == 0 ? copysign((real)0, a / b) : q;
 }
 
 /* The same of elements of a and b that lie `a_step` and `b_step` apart, constants where this is
- * called.  A fused multiply-add rounds a - b q once, which leaves no error while q is exact; where
- * the quotient was rounded up to a whole number, r has the wrong sign, and lacks b. */
-SIMD_INLINE void remainders(const real *a, int a_step, const real *b, int b_step, real *y,
-                            int64_t n)
+ * called as is `quotient`.  A fused multiply-add rounds a - b q once, which leaves no error while q
+ * is exact; where the quotient was rounded up to a whole number, r has the wrong sign, and lacks b.
+ */
+SIMD_INLINE void divide(const real *a, int a_step, const real *b, int b_step, real *y, int64_t n,
+                        bool quotient)
 {
 #if defined(FP_FAST_FMA) && defined(FP_FAST_FMAF)
     const real most = sizeof(real) == sizeof(float) ? 0x1p22F : (real)0x1p51;
@@ -293,40 +299,38 @@ SIMD_INLINE void remainders(const real *a, int a_step, const real *b, int b_step
         int beyond = 0;
 #pragma omp simd reduction(| : beyond)
         for (int64_t i = 0; i < count; i++) {
-            real by = v[i * b_step], q = u[i * a_step] / by, r = fma(-floor(q), by, u[i * a_step]);
-            made[i] = r == 0 ? copysign(r, by) : (r < 0) != (by < 0) ? r + by : r;
+            real by = v[i * b_step], q = u[i * a_step] / by, whole = floor(q);
+            real r = fma(-whole, by, u[i * a_step]);
+            bool lacks = (r != 0) & ((r < 0) != (by < 0));
+            real rest = r == 0 ? copysign(r, by) : lacks ? r + by : r;
+            made[i] = quotient ? (lacks ? whole - 1 : whole) : rest;
             beyond |= !(fabs(q) < most) | !(fabs(by) < (real)INFINITY);
         }
         for (int64_t i = 0; beyond && i < count; i++) {
             real by = v[i * b_step], q = u[i * a_step] / by;
             if (!(fabs(q) < most) || !(fabs(by) < (real)INFINITY))
-                made[i] = remainder_of(u[i * a_step], by);
+                made[i] = divided(u[i * a_step], by, quotient);
         }
         memcpy(y + from, made, (size_t)count * sizeof *y);
     }
 #else
     for (int64_t i = 0; i < n; i++)
-        y[i] = remainder_of(a[i * a_step], b[i * b_step]);
+        y[i] = divided(a[i * a_step], b[i * b_step], quotient);
 #endif
 }
 
-static void loop_remainder(const real *a, const real *b, const real *c, real *y, int64_t n)
-{
-    (void)c;
-    remainders(a, 1, b, 1, y, n);
-}
-
-static void right_remainder(const real *a, const real *b, const real *c, real *y, int64_t n)
-{
-    (void)c;
-    remainders(a, 1, b, 0, y, n);
-}
-
-static void left_remainder(const real *a, const real *b, const real *c, real *y, int64_t n)
-{
-    (void)c;
-    remainders(a, 0, b, 1, y, n);
-}
+#define DIVISION(name, a_step, b_step, quotient)                                                   \
+    static void name(const real *a, const real *b, const real *c, real *y, int64_t n)              \
+    {                                                                                              \
+        (void)c;                                                                                   \
+        divide(a, a_step, b, b_step, y, n, quotient);                                              \
+    }
+DIVISION(loop_remainder, 1, 1, false)
+DIVISION(right_remainder, 1, 0, false)
+DIVISION(left_remainder, 0, 1, false)
+DIVISION(loop_floor_divide, 1, 1, true)
+DIVISION(right_floor_divide, 1, 0, true)
+DIVISION(left_floor_divide, 0, 1, true)
 
 /* ---- of steps alone -------------------------------------------------------------------------- */
 
@@ -424,6 +428,7 @@ static simd_loop *const loops[][WAYS] = {
     [SIMD_MAXIMUM] = THREE(maximum),
     [SIMD_MINIMUM] = THREE(minimum),
     [SIMD_REMAINDER] = THREE(remainder),
+    [SIMD_FLOOR_DIVIDE] = THREE(floor_divide),
     [SIMD_ATAN2] = THREE(atan2),
     [SIMD_POW] = {NULL, right_pow, NULL},
     [SIMD_IS_EQUAL] = {loop_is_equal},
