@@ -1,4 +1,4 @@
-/* Rows that ids read or write: gather, the scatters, and segments of several rows. */
+/* Rows and lines that ids read or write: gather, the scatters, and segments of several rows. */
 #include "graph/ids.h"
 #include "backends/simd/internal.h"
 #include "wengert/ops/index.h"
@@ -6,7 +6,9 @@
 
 #include <math.h>
 
-enum { SHORT = 8 /* numbers of a row that are not worth vectors */ };
+enum {
+    SHORT = 8 /* numbers of a row that are not worth vectors, ids of a line not worth a call */
+};
 
 /* ---- one id for each number ------------------------------------------------------------------ */
 
@@ -20,7 +22,7 @@ static const char *refuses_ids(const wg_node *n, int src)
     const wgi_axis of = wgi_axis_of(x, axis);
     if (wg_shape_count(ids) == 0 || of.size > INT32_MAX)
         return "no ids, or too long an axis";
-    if (of.inner < SHORT)
+    if (of.inner == 1 ? wgi_axis_of(ids, axis).size < SHORT : of.inner < SHORT)
         return "short rows";
     for (int i = 0; i < x->rank; i++)
         if (i != at &&
@@ -66,17 +68,11 @@ static const char *refuses_scatter(const wg_node *n)
     return bytes == 4 || bytes == 8 ? refuses_ids(n, 2) : "neither of 4 nor of 8 bytes";
 }
 
-static const char *refuses_join(const wg_node *n)
-{
-    const char *why = wgi_simd_refuses_other_floats(n);
-    return why ? why : refuses_ids(n, 2);
-}
-
 static size_t scatter_scratch(const wg_node *n, int threads)
 {
     (void)threads;
     const wgi_axis ids = wgi_axis_of(&n->in[1]->shape, ((const wg_index_attrs *)n->attrs)->axis);
-    return (size_t)(ids.outer * ids.size) * sizeof(int32_t);
+    return ids.inner == 1 ? 0 : (size_t)(ids.outer * ids.size) * sizeof(int32_t);
 }
 
 /* x ids src -> y */
@@ -94,6 +90,7 @@ static void run_scatter(wg_call *c)
                 : n->op == &wg_op_scatter_max ? SIMD_JOIN_MAX
                 : n->op == &wg_op_scatter_min ? SIMD_JOIN_MIN
                                               : SIMD_JOIN_LAST,
+        .integers = wg_dtype_is_int(n->in[0]->dtype),
         .threads = c->threads,
         .row = c->scratch,
         .failed = &failed};
@@ -153,9 +150,9 @@ static void run_segments(wg_call *c)
 const simd_kernel wgi_simd_index[] = {
     {&wg_op_gather, "rows by id", refuses_gather, NULL, run_gather},
     {&wg_op_scatter, "rows by id", refuses_scatter, scatter_scratch, run_scatter},
-    {&wg_op_scatter_add, "rows by id", refuses_join, scatter_scratch, run_scatter},
-    {&wg_op_scatter_max, "rows by id", refuses_join, scatter_scratch, run_scatter},
-    {&wg_op_scatter_min, "rows by id", refuses_join, scatter_scratch, run_scatter},
+    {&wg_op_scatter_add, "rows by id", refuses_scatter, scatter_scratch, run_scatter},
+    {&wg_op_scatter_max, "rows by id", refuses_scatter, scatter_scratch, run_scatter},
+    {&wg_op_scatter_min, "rows by id", refuses_scatter, scatter_scratch, run_scatter},
     {&wg_op_segment_sum, "rows by id", refuses_segments, NULL, run_segments},
     {&wg_op_segment_max, "rows by id", refuses_segments, NULL, run_segments},
     {&wg_op_segment_min, "rows by id", refuses_segments, NULL, run_segments},

@@ -8,9 +8,11 @@
 #ifdef SIMD_F64
 typedef double real;
 typedef int64_t real_bits; /* as many */
+typedef uint64_t unsigned_bits;
 #else
 typedef float real;
 typedef int32_t real_bits;
+typedef uint32_t unsigned_bits;
 #endif
 
 enum { SIMD_LINE = 64 / sizeof(real) }; /* numbers of a cache line */

@@ -8,8 +8,8 @@
 /* How a row is joined with the one that lies there. */
 typedef enum simd_row_join {
     SIMD_JOIN_LAST, /* replaces it: elements of 4 bytes (table f32) or 8 (f64), of any dtype */
-    SIMD_JOIN_SUM,
-    SIMD_JOIN_MAX, /* NaN if one of them is */
+    SIMD_JOIN_SUM,  /* of integers wraps around */
+    SIMD_JOIN_MAX,  /* NaN if one of them is */
     SIMD_JOIN_MIN
 } simd_row_join;
 
@@ -32,8 +32,9 @@ typedef struct simd_scatter {
     int64_t rows;         /* at least count */
     double first;
     simd_row_join join;
+    bool integers; /* are joined, of the size of the kernels' type */
     int threads;
-    int32_t *row; /* scratch of outer count, for ids of each number */
+    int32_t *row; /* scratch of outer count, for ids of each number where inner is not 1 */
     bool *failed; /* becomes true if an id is outside [0, size) */
 } simd_scatter;
 

@@ -1,6 +1,7 @@
 /* Rows that are written, or read, where ids say.  Of ids of each number, those of a row are mostly
  * one id, spread out along the row (an expand): then the row is moved or added as a whole.  This is
- * found out in the same sweep that checks them.
+ * found out in the same sweep that checks them.  Along the last axis there are no rows, but lines
+ * of numbers.
  *
  * Each row of y, or each piece of one where there are few, has one thread that writes it, in the
  * order of the ids: the same bits at any number of threads, and those of a plain loop. */
@@ -14,26 +15,33 @@ enum {
     OUTSIDE = -2,    /* one of them is not in [0, size) */
     LEAST = 1 << 14, /* numbers that are worth several threads */
     STRIP = 1 << 12, /* of y, filled at a time */
+    PIECE = 1 << 10, /* ids of a line, gathered at a time */
     ROWS_OF_EACH = 4 /* that threads share as a whole */
 };
 
-/* The id that all of a row have, or what else they are.  Of a number outside, it or what it lacks
- * to the last is negative; the difference of unsigned numbers may overflow. */
-#define ROW_OF(name, type, unsigned_type)                                                          \
-    SIMD_INLINE int32_t name(const type *ids, int64_t n, int64_t size)                             \
+/* Whether one of n ids is outside: it, or what it lacks to the last, is negative; the difference of
+ * unsigned numbers may overflow.  And the id that all of a row have, or what else they are. */
+#define ROW_OF(bits, type, unsigned_type)                                                          \
+    SIMD_INLINE bool outside_##bits(const type *ids, int64_t n, int64_t size)                      \
     {                                                                                              \
-        const type first = ids[0], last = (type)(size - 1);                                        \
-        type differ = 0, signs = 0;                                                                \
+        const type last = (type)(size - 1);                                                        \
+        type signs = 0;                                                                            \
+        _Pragma("omp simd reduction(| : signs)") for (int64_t j = 0; j < n; j++) signs |=          \
+            ids[j] | (type)((unsigned_type)last - (unsigned_type)ids[j]);                          \
+        return signs < 0;                                                                          \
+    }                                                                                              \
+    SIMD_INLINE int32_t row_of_##bits(const type *ids, int64_t n, int64_t size)                    \
+    {                                                                                              \
+        const type first = ids[0];                                                                 \
+        type differ = 0;                                                                           \
         _Pragma("omp simd reduction(| : differ)") for (int64_t j = 0; j < n; j++) differ |=        \
             ids[j] ^ first;                                                                        \
         if (!differ)                                                                               \
             return first >= 0 && first < size ? (int32_t)first : OUTSIDE;                          \
-        _Pragma("omp simd reduction(| : signs)") for (int64_t j = 0; j < n; j++) signs |=          \
-            ids[j] | (type)((unsigned_type)last - (unsigned_type)ids[j]);                          \
-        return signs < 0 ? OUTSIDE : MIXED;                                                        \
+        return outside_##bits(ids, n, size) ? OUTSIDE : MIXED;                                     \
     }
-ROW_OF(row_of_64, int64_t, uint64_t)
-ROW_OF(row_of_32, int32_t, uint32_t)
+ROW_OF(64, int64_t, uint64_t)
+ROW_OF(32, int32_t, uint32_t)
 
 /* Row r of ids of each number */
 static int32_t row_of(const simd_ids *d, int64_t r)
@@ -63,33 +71,39 @@ static bool has_failed(const bool *failed)
 
 /* ---- scatter --------------------------------------------------------------------------------- */
 
-/* y = the formula in it, `to`, and in `from`: of n numbers, and of one */
-#define JOIN(name, formula)                                                                        \
-    static void name##_row(real *restrict y, const real *restrict x, int64_t n)                    \
+/* y = the formula in it, `to`, and in `from`, numbers of that type: of n of them, and of one */
+#define JOIN(name, type, formula)                                                                  \
+    static void name##_row(void *restrict to_row, const void *restrict from_row, int64_t n)        \
     {                                                                                              \
+        type *restrict y = to_row;                                                                 \
+        const type *restrict x = from_row;                                                         \
         _Pragma("omp simd") for (int64_t j = 0; j < n; j++)                                        \
         {                                                                                          \
-            const real to = y[j], from = x[j];                                                     \
+            const type to = y[j], from = x[j];                                                     \
             y[j] = formula;                                                                        \
         }                                                                                          \
     }                                                                                              \
-    SIMD_INLINE void name##_one(real *y, real from)                                                \
+    SIMD_INLINE void name##_one(void *row, int64_t i, const void *from_row, int64_t j)             \
     {                                                                                              \
-        const real to = *y;                                                                        \
+        type *y = (type *)row + i;                                                                 \
+        const type to = *y, from = ((const type *)from_row)[j];                                    \
         *y = formula;                                                                              \
     }
-JOIN(sum, to + from)
-JOIN(max, from == from ? (to < from ? from : to) : to + from) /* the sum where one is NaN */
-JOIN(min, from == from ? (to > from ? from : to) : to + from)
+JOIN(sum, real, to + from)
+JOIN(max, real, from == from ? (to < from ? from : to) : to + from) /* the sum where one is NaN */
+JOIN(min, real, from == from ? (to > from ? from : to) : to + from)
+JOIN(integer_sum, unsigned_bits, to + from) /* wraps around */
+JOIN(integer_max, real_bits, to < from ? from : to)
+JOIN(integer_min, real_bits, to > from ? from : to)
 
-static void last_row(real *restrict y, const real *restrict x, int64_t n)
+static void last_row(void *restrict y, const void *restrict x, int64_t n)
 {
-    memcpy(y, x, (size_t)n * sizeof *y);
+    memcpy(y, x, (size_t)n * sizeof(real));
 }
 
-SIMD_INLINE void last_one(real *y, real from)
+SIMD_INLINE void last_one(void *row, int64_t i, const void *from_row, int64_t j)
 {
-    memcpy(y, &from, sizeof from);
+    memcpy((real *)row + i, (const real *)from_row + j, sizeof(real));
 }
 
 /* Pieces of `piece` columns that a row of y is cut into, so that threads can share it */
@@ -112,8 +126,8 @@ static inline bool is_own(simd_member m, pieces p, int64_t row, int64_t piece)
     return m.team == 1 || (uint32_t)(row * p.count + piece) % (uint32_t)m.team == (uint32_t)m.me;
 }
 
-/* A row of from that has several ids: those of the thread.  A loop for each type of ids, which
- * need not be asked for each number. */
+/* A row of from that has several ids: those of the thread; and a line along the last axis, of n
+ * ids.  A loop for each type of ids, which need not be asked for each number. */
 #define SCATTER_NUMBERS(join, type)                                                                \
     static void scatter_##join##_##type(const simd_scatter *a, simd_member m, pieces p, int64_t o, \
                                         const type *ids, const real *from)                         \
@@ -122,11 +136,16 @@ static inline bool is_own(simd_member m, pieces p, int64_t row, int64_t piece)
         real *y = (real *)a->y + row * n;                                                          \
         if (m.team == 1)                                                                           \
             for (int64_t j = 0; j < n; j++)                                                        \
-                join##_one(y + ids[j] * n + j, from[j]);                                           \
+                join##_one(y, ids[j] * n + j, from, j);                                            \
         else                                                                                       \
             for (int64_t j = 0; j < n; j++)                                                        \
                 if (is_own(m, p, row + ids[j], j / p.piece))                                       \
-                    join##_one(y + ids[j] * n + j, from[j]);                                       \
+                    join##_one(y, ids[j] * n + j, from, j);                                        \
+    }                                                                                              \
+    static void line_##join##_##type(real *y, const type *ids, const real *from, int64_t n)        \
+    {                                                                                              \
+        for (int64_t j = 0; j < n; j++)                                                            \
+            join##_one(y, ids[j], from, j);                                                        \
     }
 #define SCATTERS(join)                                                                             \
     SCATTER_NUMBERS(join, int64_t)                                                                 \
@@ -135,25 +154,36 @@ SCATTERS(last)
 SCATTERS(sum)
 SCATTERS(max)
 SCATTERS(min)
+SCATTERS(integer_sum)
+SCATTERS(integer_max)
+SCATTERS(integer_min)
 
 typedef struct join {
-    void (*row)(real *y, const real *x, int64_t n);
+    void (*row)(void *y, const void *x, int64_t n);
     void (*by_64)(const simd_scatter *a, simd_member m, pieces p, int64_t o, const int64_t *ids,
                   const real *from);
     void (*by_32)(const simd_scatter *a, simd_member m, pieces p, int64_t o, const int32_t *ids,
                   const real *from);
+    void (*line_by_64)(real *y, const int64_t *ids, const real *from, int64_t n);
+    void (*line_by_32)(real *y, const int32_t *ids, const real *from, int64_t n);
 } join;
 
-static const join joins[] = {
-    [SIMD_JOIN_LAST] = {last_row, scatter_last_int64_t, scatter_last_int32_t},
-    [SIMD_JOIN_SUM] = {sum_row, scatter_sum_int64_t, scatter_sum_int32_t},
-    [SIMD_JOIN_MAX] = {max_row, scatter_max_int64_t, scatter_max_int32_t},
-    [SIMD_JOIN_MIN] = {min_row, scatter_min_int64_t, scatter_min_int32_t}};
+#define JOIN_BY(join)                                                                              \
+    {                                                                                              \
+        join##_row, scatter_##join##_int64_t, scatter_##join##_int32_t, line_##join##_int64_t,     \
+            line_##join##_int32_t                                                                  \
+    }
+static const join joins[][2] = {
+    /* of floats, of integers */
+    [SIMD_JOIN_LAST] = {JOIN_BY(last), JOIN_BY(last)},
+    [SIMD_JOIN_SUM] = {JOIN_BY(sum), JOIN_BY(integer_sum)},
+    [SIMD_JOIN_MAX] = {JOIN_BY(max), JOIN_BY(integer_max)},
+    [SIMD_JOIN_MIN] = {JOIN_BY(min), JOIN_BY(integer_min)}};
 
 static void join_rows(const simd_scatter *a, simd_member m)
 {
     const simd_ids *d = &a->ids;
-    const join k = joins[a->join];
+    const join k = joins[a->join][a->integers];
     const pieces p = pieces_of(d, m.team);
     const int64_t n = d->inner;
     for (int64_t o = 0; o < d->outer; o++)
@@ -210,11 +240,41 @@ static void scatter_share(const void *args, simd_member m)
     join_rows(a, m);
 }
 
+/* Lines along the last axis, each by one thread. */
+static void scatter_lines_share(const void *args, simd_member m)
+{
+    const simd_scatter *a = args;
+    const simd_ids *d = &a->ids;
+    const join k = joins[a->join][a->integers];
+    const int64_t first = simd_first(m, d->outer), end = simd_end(m, d->outer);
+    bool outside = false;
+    for (int64_t o = first; o < end; o++)
+        outside |= d->ids64 ? outside_64(d->ids64 + o * d->count, d->count, d->size)
+                            : outside_32(d->ids32 + o * d->count, d->count, d->size);
+    if (outside)
+        fail(a->failed);
+    simd_meet(m);
+    if (has_failed(a->failed))
+        return;
+    if (a->x != a->y)
+        last_row((real *)a->y + first * d->size, (const real *)a->x + first * d->size,
+                 (end - first) * d->size);
+    for (int64_t o = first; o < end; o++) {
+        real *y = (real *)a->y + o * d->size;
+        const real *from = (const real *)a->from + o * a->rows;
+        if (d->ids64)
+            k.line_by_64(y, d->ids64 + o * d->count, from, d->count);
+        else
+            k.line_by_32(y, d->ids32 + o * d->count, from, d->count);
+    }
+}
+
 void SIMD(scatter)(const simd_scatter *a)
 {
     const simd_ids *d = &a->ids;
     const int64_t work = d->outer * (d->size + d->count) * d->inner;
-    simd_team(work < LEAST ? 1 : a->threads, scatter_share, a);
+    const bool lines = d->inner == 1 && !d->of_rows;
+    simd_team(work < LEAST ? 1 : a->threads, lines ? scatter_lines_share : scatter_share, a);
 }
 
 /* ---- gather ---------------------------------------------------------------------------------- */
@@ -223,7 +283,13 @@ void SIMD(scatter)(const simd_scatter *a)
     static void gather_##type(real *y, const real *x, const type *ids, int64_t n)                  \
     {                                                                                              \
         for (int64_t j = 0; j < n; j++)                                                            \
-            last_one(y + j, x[ids[j] * n + j]);                                                    \
+            last_one(y, j, x, ids[j] * n + j);                                                     \
+    }                                                                                              \
+    static void gather_line_##type(real *restrict y, const real *restrict x,                       \
+                                   const type *restrict ids, int64_t n)                            \
+    {                                                                                              \
+        for (int64_t j = 0; j < n; j++)                                                            \
+            last_one(y, j, x, ids[j]);                                                             \
     }
 GATHER_NUMBERS(int64_t)
 GATHER_NUMBERS(int32_t)
@@ -246,8 +312,31 @@ static void gather_row(const void *args, int64_t r)
         gather_int32_t(y, x, d->ids32 + r * n, n);
 }
 
+/* A piece of a line along the last axis: its ids are checked where they are then read. */
+static void gather_piece(const void *args, int64_t task)
+{
+    const simd_gather *a = args;
+    const simd_ids *d = &a->ids;
+    const int64_t of_line = simd_divide_up(d->count, PIECE), o = task / of_line;
+    const int64_t first = task % of_line * PIECE, n = simd_smaller(PIECE, d->count - first);
+    const int64_t at = o * d->count + first;
+    const real *x = (const real *)a->x + o * d->size;
+    real *y = (real *)a->y + at;
+    if (d->ids64 ? outside_64(d->ids64 + at, n, d->size) : outside_32(d->ids32 + at, n, d->size))
+        fail(a->failed);
+    else if (d->ids64)
+        gather_line_int64_t(y, x, d->ids64 + at, n);
+    else
+        gather_line_int32_t(y, x, d->ids32 + at, n);
+}
+
 void SIMD(gather)(const simd_gather *a)
 {
     const int64_t rows = a->ids.outer * a->ids.count;
+    if (a->ids.inner == 1) {
+        simd_tasks(rows < LEAST ? 1 : a->threads,
+                   a->ids.outer * simd_divide_up(a->ids.count, PIECE), gather_piece, a);
+        return;
+    }
     simd_tasks(rows * a->ids.inner < LEAST ? 1 : a->threads, rows, gather_row, a);
 }
