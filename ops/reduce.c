@@ -183,39 +183,109 @@ BUILDER(min)
 
 /* ---- prod ------------------------------------------------------------------------------------ */
 
-/* x with the reduced axes moved to the end and made one: [..., terms] */
-static wg_value *reduced_last(wg_value *x, const wg_axes *axes)
+/* Axes with the reduced ones last */
+static wg_axes order_with_last(const wg_shape *x, const wg_axes *axes)
 {
-    wg_axes set = wg_normalize_axes(axes, x->shape.rank), order = {0};
-    wg_shape shape = wg_shape_reduced(&x->shape, &set, WG_DROP);
-    for (int i = 0, k = 0; i < x->shape.rank; i++)
+    wg_axes set = wg_normalize_axes(axes, x->rank), order = {0};
+    for (int i = 0, k = 0; i < x->rank; i++)
         if (k < set.count && set.axis[k] == i)
             k++;
         else
             order.axis[order.count++] = i;
     for (int k = 0; k < set.count; k++)
         order.axis[order.count++] = set.axis[k];
+    return order;
+}
+
+/* x with the reduced axes moved to the end and made one: [..., terms] */
+static wg_value *reduced_last(wg_value *x, const wg_axes *axes)
+{
+    wg_axes set = wg_normalize_axes(axes, x->shape.rank);
+    wg_shape shape = wg_shape_reduced(&x->shape, &set, WG_DROP);
     if (set.count == 0) /* a scalar */
         return wg_reshape(x, WG_SHAPE(1));
     shape.dim[shape.rank++] = terms_over(&x->shape, axes);
-    return wg_reshape(wg_permute(x, order), shape);
+    return wg_reshape(wg_permute(x, order_with_last(&x->shape, axes)), shape);
 }
 
-/* A tree: the first half times the second, until one is left.  It has no division, so its
- * derivatives of every order are right where elements are 0. */
-static void expand_prod(wg_node *n, wg_value **y)
+/* The reverse: d [..., terms] in the shape of x */
+static wg_value *put_back(wg_value *d, const wg_shape *x, const wg_axes *axes)
+{
+    const wg_axes order = order_with_last(x, axes);
+    wg_axes back = {.count = order.count};
+    wg_shape permuted = *x;
+    if (wg_normalize_axes(axes, x->rank).count == 0)
+        return wg_reshape(d, *x);
+    for (int i = 0; i < order.count; i++) {
+        permuted.dim[i] = x->dim[order.axis[i]];
+        back.axis[order.axis[i]] = i;
+    }
+    return wg_permute(wg_reshape(d, permuted), back);
+}
+
+/* A level of a tree: the first half of its terms, the second, and one that may be left */
+typedef struct halves {
+    wg_value *first, *second, *rest;
+} halves;
+
+static halves halves_of(wg_value *x, int64_t terms)
+{
+    const int64_t half = terms / 2;
+    return (halves){.first = wg_slice(x, -1, 0, half, 1),
+                    .second = wg_slice(x, -1, half, 2 * half, 1),
+                    .rest = terms % 2 ? wg_slice(x, -1, 2 * half, WG_TO_END, 1) : NULL};
+}
+
+/* The first half times the second, and so on until one term is left; returns how many levels there
+ * were.  There is no division, so derivatives of every order are right where elements are 0. */
+enum { LEVELS = 64 };
+static int multiply_tree(const wg_node *n, halves level[LEVELS], wg_value **y)
 {
     const wg_reduce_attrs *a = n->attrs;
     wg_value *x = reduced_last(n->in[0], &a->axes);
-    int64_t terms = terms_over(&n->in[0]->shape, &a->axes);
-    for (; terms > 1 && x; terms = (terms + 1) / 2) {
-        int64_t half = terms / 2;
-        wg_value *rest = wg_slice(x, -1, 2 * half, WG_TO_END, 1);
-        wg_value *pairs = wg_mul(wg_slice(x, -1, 0, half, 1), wg_slice(x, -1, half, 2 * half, 1));
-        x = terms % 2 ? wg_concat((wg_value *[]){pairs, rest}, 2, -1) : pairs;
+    int count = 0;
+    for (int64_t terms = terms_over(&n->in[0]->shape, &a->axes); terms > 1 && x;
+         terms = (terms + 1) / 2) {
+        const halves h = level[count++] = halves_of(x, terms);
+        wg_value *pairs = wg_mul(h.first, h.second);
+        x = h.rest ? wg_concat((wg_value *[]){pairs, h.rest}, 2, -1) : pairs;
     }
-    y[0] = terms ? wg_reshape(x, n->out[0]->shape)
-                 : wg_fill(n->graph, n->out[0]->dtype, n->out[0]->shape, 1);
+    *y = x;
+    return count;
+}
+
+static void expand_prod(wg_node *n, wg_value **y)
+{
+    halves level[LEVELS];
+    wg_value *product;
+    multiply_tree(n, level, &product);
+    y[0] = wg_value_count(n->in[0]) || !wg_value_count(n->out[0])
+               ? wg_reshape(product, n->out[0]->shape)
+               : wg_fill(n->graph, n->out[0]->dtype, n->out[0]->shape, 1);
+}
+
+/* Down the tree: what comes to a pair goes to each half times the other. */
+static void grad_prod(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    const wg_reduce_attrs *a = n->attrs;
+    const wg_shape *x = &n->in[0]->shape;
+    halves level[LEVELS];
+    wg_value *d;
+    if (!wg_value_count(n->in[0])) {
+        dx[0] = wg_fill(n->graph, n->in[0]->dtype, *x, 0);
+        return;
+    }
+    int count = multiply_tree(n, level, &d);
+    d = d ? wg_reshape(dy[0], d->shape) : NULL;
+    while (count-- > 0 && d) {
+        const halves h = level[count];
+        const int64_t half = h.first->shape.dim[h.first->shape.rank - 1];
+        wg_value *pairs = h.rest ? wg_slice(d, -1, 0, half, 1) : d;
+        wg_value *parts[] = {wg_mul(pairs, h.second), wg_mul(pairs, h.first),
+                             h.rest ? wg_slice(d, -1, half, WG_TO_END, 1) : NULL};
+        d = wg_concat(parts, h.rest ? 3 : 2, -1);
+    }
+    dx[0] = put_back(d, x, &a->axes);
 }
 const wg_op wg_op_prod = {
     .name = "prod",
@@ -223,6 +293,8 @@ const wg_op wg_op_prod = {
     REDUCTION,
     .infer = infer_reduce,
     .expand = expand_prod,
+    .grad = grad_prod,
+    .reads = WG_READS_X,
 };
 BUILDER(prod)
 
