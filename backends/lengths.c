@@ -9,8 +9,9 @@ bool wgi_lengths_valid(wg_call *c, int i, int64_t max, const char *of)
         int64_t length = wgi_get_int(c->in[i], lengths->dtype, k);
         if (length >= 0 && length <= max)
             continue;
-        wg_call_fail(c, "%s%slength %lld of example %lld is outside [0,%lld]", of ? of : "",
-                     of ? ": " : "", (long long)length, (long long)k, (long long)max);
+        wg_call_fail_at(c, i, k, "%s%slength %lld of example %lld is outside [0,%lld]",
+                        of ? of : "", of ? ": " : "", (long long)length, (long long)k,
+                        (long long)max);
         return false;
     }
     return true;

@@ -32,8 +32,8 @@ static inline bool wgi_ids_valid(wg_call *c, int k, int64_t size)
     do
         id = wgi_get_int(c->in[k], ids->dtype, i++);
     while (id >= 0 && id < size);
-    wg_call_fail(c, "id %lld at position %lld is outside [0,%lld)", (long long)id,
-                 (long long)(i - 1), (long long)size);
+    wg_call_fail_at(c, k, i - 1, "id %lld at position %lld is outside [0,%lld)", (long long)id,
+                    (long long)(i - 1), (long long)size);
     return false;
 }
 

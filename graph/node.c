@@ -388,14 +388,30 @@ double wg_node_bytes(const wg_node *n)
     return bytes;
 }
 
-void wg_call_fail(wg_call *call, const char *format, ...)
+static void fail_call(wg_call *call, const wg_value *bad, int64_t at, const char *format,
+                      va_list args)
 {
     if (call->status != WG_OK)
         return;
     call->status = WG_EDATA;
-    va_list args;
-    va_start(args, format);
+    call->bad = bad;
+    call->bad_at = at;
     if (call->message)
         vsnprintf(call->message, WG_CALL_MESSAGE, format, args);
+}
+
+void wg_call_fail(wg_call *call, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail_call(call, NULL, 0, format, args);
+    va_end(args);
+}
+
+void wg_call_fail_at(wg_call *call, int k, int64_t element, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail_call(call, call->node->in[k], element, format, args);
     va_end(args);
 }

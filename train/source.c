@@ -1,5 +1,6 @@
 /* Examples of one shape as batches. */
 #include "train/source.h"
+#include "backends/bad_input.h"
 #include "files/checksum.h"
 #include "graph/error.h"
 #include "graph/shuffle.h"
@@ -78,6 +79,44 @@ static wg_status fill(void *context, int64_t epoch, int64_t i, void *const *to, 
         status = put_example(x, epoch, x->order ? x->order[at] : at, error);
     }
     return status;
+}
+
+static int64_t example_in(void *context, int64_t epoch, int64_t i, size_t k, int64_t row)
+{
+    wgi_examples *x = context;
+    const int64_t at = i * x->e.batch + row;
+    (void)k;
+    arrange(x, epoch);
+    return x->order ? x->order[at] : at;
+}
+
+/* ---- whose numbers are bad ------------------------------------------------------------------- */
+
+/* The field that is that input; n_fields if none is. */
+static size_t field_of(const wg_source *s, const wg_value *input)
+{
+    size_t k = 0;
+    while (k < s->n_fields && !(input->name && strcmp(s->fields[k].name, input->name) == 0))
+        k++;
+    return k;
+}
+
+const char *wgi_source_blame(const wg_source *s, const wg_plan *plan, int64_t epoch, int64_t i,
+                             char text[WGI_BLAME_TEXT])
+{
+    int64_t at;
+    const wg_value *input = wgi_plan_bad_input(plan, &at);
+    const size_t k = input ? field_of(s, input) : s->n_fields;
+    *text = '\0';
+    if (k == s->n_fields || !input->shape.rank)
+        return text;
+    const int64_t row = at / (wg_value_count(input) / input->shape.dim[0]);
+    const int64_t example = s->example ? s->example(s->context, epoch, i, k, row) : -1;
+    int used = snprintf(text, WGI_BLAME_TEXT, "; that is row %" PRId64 " of the batch", row);
+    if (example >= 0)
+        snprintf(text + used, WGI_BLAME_TEXT - (size_t)used, ", example %" PRId64 " of the data",
+                 example);
+    return text;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -162,6 +201,7 @@ static wg_status open_examples(wgi_source *out, const wg_examples *e, uint64_t s
                          .describe = describe,
                          .fill = fill,
                          .context = x,
+                         .example = example_in,
                          .hash = hash_of(x)};
     return WG_OK;
 }

@@ -101,11 +101,19 @@ static wg_status fill(wg_trainer *t, const group *g, int64_t k, int kind, wgi_st
     return wgi_plans_fill(&t->plans, &batch, p, size, error);
 }
 
-/* Of the first batches of the group, up to `last`, that this rank computes: *at is the first with a
- * number that is not finite, and the plan's message names the node; NULL if there is none.  No
- * parameter changes, and no rank waits for another. */
-static const char *find_bad_batch(wg_trainer *t, const group *g, int64_t last, int64_t *at)
+/* Which example the run of batch k failed by, if it did so by its data. */
+static const char *row_of(const wg_trainer *t, const group *g, int64_t k, const wgi_step_plan *p,
+                          char row[WGI_BLAME_TEXT])
 {
+    return wgi_source_blame(&t->train.s, p->plan, g->epoch, g->first + k, row);
+}
+
+/* Of the first batches of the group, up to `last`, that this rank computes: `found` names the first
+ * with a number that is not finite, and the node; it stays as it is if there is none.  No parameter
+ * changes, and no rank waits for another. */
+static void find_bad_batch(wg_trainer *t, const group *g, int64_t last, char found[WG_ERROR_TEXT])
+{
+    char row[WGI_BLAME_TEXT];
     for (int64_t k = g->own; k <= last && k < g->own + g->own_n; k++) {
         wgi_step_plan *p;
         wg_batch_size size;
@@ -113,23 +121,19 @@ static const char *find_bad_batch(wg_trainer *t, const group *g, int64_t last, i
         int kind = wgi_step_kind(k - g->own, t->options.ranks ? g->own_n + 1 : g->n);
         if (fill(t, g, k, kind, &p, &size, NULL) == WG_OK &&
             wg_plan_first_nonfinite(p->plan, step_of(t, t->progress.update + 1, k))) {
-            *at = k;
-            return wg_plan_message(p->plan);
+            snprintf(found, WG_ERROR_TEXT, "; first in batch %" PRId64 " of the update: %s%s",
+                     k + 1, wg_plan_message(p->plan), row_of(t, g, k, p, row));
+            return;
         }
     }
-    return NULL;
 }
 
 /* `what` became non-finite in batch k at the latest: a message that names the first node to blame.
  * The parameters are still those before the update. */
 static wg_status blame(wg_trainer *t, const group *g, int64_t k, const char *what)
 {
-    int64_t at = 0;
     char found[WG_ERROR_TEXT] = "";
-    const char *text = find_bad_batch(t, g, k, &at);
-    if (text)
-        snprintf(found, sizeof found, "; first in batch %" PRId64 " of the update: %s", at + 1,
-                 text);
+    find_bad_batch(t, g, k, found);
     wgi_ranks_first_text(t, found, sizeof found);
     return wgi_error_set(
         &t->error, WG_ENONFINITE, "update %" PRId64 ": %s is not finite; training stopped; %s%s",
@@ -157,11 +161,11 @@ static bool find_bad_loss(const wg_trainer *t, const group *g, const wgi_step_pl
 static wg_status fail_batch(wg_trainer *t, const group *g, int64_t k, const wgi_step_plan *p,
                             wg_status status)
 {
-    char what[80], metric[80];
+    char what[80], metric[80], row[WGI_BLAME_TEXT];
     const wgi_place *loss = t->options.ranks ? &p->losses : &p->loss;
     if (status != WG_OK && status != WG_ENONFINITE)
-        return wgi_error_set(&t->error, status, "update %" PRId64 ": %s", t->progress.update + 1,
-                             wg_plan_message(p->plan));
+        return wgi_error_set(&t->error, status, "update %" PRId64 ": %s%s", t->progress.update + 1,
+                             wg_plan_message(p->plan), row_of(t, g, k, p, row));
     snprintf(what, sizeof what, "the %s", t->task.words.loss);
     bool lost =
         !isfinite(wgi_place_get(loss)) || (p->votes.at && !isfinite(wgi_place_get(&p->votes)));

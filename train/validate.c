@@ -1,4 +1,5 @@
 #include "train/validate.h"
+#include "train/source.h"
 #include "graph/error.h"
 #include "graph/flag.h"
 #include "wengert/distributed/ranks.h"
@@ -65,13 +66,16 @@ void wgi_means_finish(wgi_means *m, double weight)
 }
 
 /* A warning that names the batch and the first node to blame, for the first such batch. */
-static void warn_if_not_finite(const wgi_step_plan *p, int64_t i, const char *loss, wg_error *error)
+static void warn_if_not_finite(const wgi_step_plan *p, const wg_source *source, int64_t i,
+                               const char *loss, wg_error *error)
 {
     if (isfinite(wgi_place_get(&p->loss)) || !error || *error->warning)
         return;
+    char row[WGI_BLAME_TEXT];
     bool found = wg_plan_first_nonfinite(p->plan, 0) != NULL;
-    wgi_error_warn(error, "validation: the %s of batch %" PRId64 " is not finite%s%s", loss, i + 1,
-                   found ? "; " : "", found ? wg_plan_message(p->plan) : "");
+    wgi_error_warn(error, "validation: the %s of batch %" PRId64 " is not finite%s%s%s", loss,
+                   i + 1, found ? "; " : "", found ? wg_plan_message(p->plan) : "",
+                   wgi_source_blame(source, p->plan, 0, i, row));
 }
 
 static wg_status add_batch(wgi_means *m, wgi_plans *plans, const wg_source *source, int64_t i,
@@ -79,15 +83,17 @@ static wg_status add_batch(wgi_means *m, wgi_plans *plans, const wg_source *sour
 {
     wgi_step_plan *p;
     wg_batch_size size;
+    char row[WGI_BLAME_TEXT];
     const wgi_step_batch batch = {.source = source, .i = i, .kind = WGI_STEP_EVALUATES, .total = 1};
     wg_status status = wgi_plans_fill(plans, &batch, &p, &size, error);
     if (status != WG_OK)
         return wgi_error_prefix(error, status, "validation: ");
     status = wg_plan_run(p->plan, 0);
     if (status != WG_OK)
-        return wgi_error_set(error, status, "validation: %s", wg_plan_message(p->plan));
+        return wgi_error_set(error, status, "validation: %s%s", wg_plan_message(p->plan),
+                             wgi_source_blame(source, p->plan, 0, i, row));
     wgi_means_add(m, loss, p, batch.total, &size);
-    warn_if_not_finite(p, i, loss, error);
+    warn_if_not_finite(p, source, i, loss, error);
     return WG_OK;
 }
 

@@ -101,6 +101,8 @@ struct wg_plan {
     atomic_bool running;    /* in some thread */
     atomic_bool refused;    /* a run in another thread meanwhile */
     const wg_value *source; /* in a checked run: the leaf whose NaN ended it, or NULL */
+    const wg_value *bad;    /* that has the number which ended the last run, or NULL */
+    int64_t bad_at;         /* its element */
     wg_graph *blamed;       /* of the step that a checked run has blamed last (blame.h) */
     char call_message[WG_CALL_MESSAGE];
     char message[1024];

@@ -333,7 +333,7 @@ static const wg_node *run_all(wg_plan *p, uint64_t step, bool check, wg_status *
 {
     *status = WG_OK;
     p->message[0] = '\0';
-    p->source = NULL;
+    p->source = p->bad = NULL;
     if (p->options.poison) {
         memset(p->memory.shared, 0xff, p->layout.shared_bytes);
         memset(p->memory.outputs, 0xff, p->layout.buffer_bytes - p->layout.shared_bytes);
@@ -349,6 +349,7 @@ static const wg_node *run_all(wg_plan *p, uint64_t step, bool check, wg_status *
         double start = p->options.profile ? wgi_seconds() : 0;
         w->call.step = step;
         w->call.status = WG_OK;
+        w->call.bad = NULL;
         const wg_node *bad = run_checked(p, w, check);
         if (p->options.profile)
             w->seconds += wgi_seconds() - start;
@@ -356,6 +357,8 @@ static const wg_node *run_all(wg_plan *p, uint64_t step, bool check, wg_status *
         *status = bad ? WG_ENONFINITE : w->call.status;
         if (*status != WG_OK) {
             bad = bad ? bad : w->node;
+            p->bad = p->source ? p->source : w->call.bad;
+            p->bad_at = p->source ? storage_at(p, p->source)->nan_at : w->call.bad_at;
             wg_node_message(bad, p->call_message, p->message, sizeof p->message);
             return bad;
         }

@@ -28,7 +28,7 @@ static bool weigh(wg_call *c, int at, int64_t classes, int normaliser, int64_t *
         weight[i] = counts ? 1 : 0;
         kept += counts;
         if (counts && (target[i] < 0 || target[i] >= classes)) {
-            wgi_refuse_target(c, a, i, target[i], classes);
+            wgi_refuse_target(c, at, a, i, target[i], classes);
             return false;
         }
     }

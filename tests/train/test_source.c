@@ -121,7 +121,7 @@ static void what_cannot_be_is_refused(void **state)
         assert_string_equal(error.text, cases[i].words);
         wgi_source_close(&s);
     }
-    const wg_source blank = {&field, 1, 5, NULL, NULL, NULL, 0};
+    const wg_source blank = {&field, 1, 5, NULL, NULL, NULL, 0, NULL};
     assert_int_equal(wgi_source_open(&s, NULL, &blank, 1, "data", &error), WG_EINVAL);
     assert_int_equal(wgi_source_open(&s, &cases[0].examples, &blank, 1, "data", &error), WG_EINVAL);
     assert_string_equal(error.text, "data: expected examples or a source, got both");

@@ -441,7 +441,7 @@ static void each_shape_has_one_plan(void **state)
 {
     (void)state;
     static const wg_field field = {.name = "x", .dtype = WG_F32};
-    const wg_source source = {&field, 1, 5, describe_rows, fill_rows, NULL, 0};
+    const wg_source source = {&field, 1, 5, describe_rows, fill_rows, NULL, 0, NULL};
     wg_trainer_options o = {.model = constant,
                             .train_source = &source,
                             .valid_source = &source,

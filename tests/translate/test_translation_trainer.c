@@ -164,7 +164,7 @@ static wg_store *updated(const wg_settings *s, int n, double *cost, double *norm
     divided all = {random_rows(), n};
     double tokens = tokens_of(&all.rows);
     const wg_source source = {
-        wgi_translation_fields, WGI_TRANSLATION_FIELDS, n, describe, fill_part, &all, 0};
+        wgi_translation_fields, WGI_TRANSLATION_FIELDS, n, describe, fill_part, &all, 0, NULL};
     wg_trainer_options options = wgi_translation_options(s);
     options.seed = s->seed;
     wg_store *store = wg_store_new(3);

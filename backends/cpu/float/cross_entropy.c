@@ -43,7 +43,7 @@ static bool open_rows(wg_call *c, int first, rows *r)
             continue;
         kept++;
         if (id < 0 || id >= r->classes) {
-            wgi_refuse_target(c, r->attrs, i, id, r->classes);
+            wgi_refuse_target(c, first + 1, r->attrs, i, id, r->classes);
             return false;
         }
     }

@@ -33,26 +33,28 @@ static int64_t target_length(const batch *b, int64_t i)
     return wgi_get_int(b->target_lengths, b->target_dtype, i);
 }
 
-static bool is_length(wg_call *c, const char *what, int64_t length, int64_t i, int64_t most)
+/* Length i, of operand k */
+static bool is_length(wg_call *c, int k, const char *what, int64_t length, int64_t i, int64_t most)
 {
     if (length >= 0 && length <= most)
         return true;
-    wg_call_fail(c, "the %s length of example %lld is %lld, must be 0 to %lld", what, (long long)i,
-                 (long long)length, (long long)most);
+    wg_call_fail_at(c, k, i, "the %s length of example %lld is %lld, must be 0 to %lld", what,
+                    (long long)i, (long long)length, (long long)most);
     return false;
 }
 
-static bool are_labels(wg_call *c, const batch *b, int64_t i)
+/* Those of example i, of operand `of` */
+static bool are_labels(wg_call *c, int of, const batch *b, int64_t i)
 {
     for (int64_t k = 0; k < target_length(b, i); k++) {
         int64_t label = wgi_get_int(b->targets, b->targets_dtype, i * b->labels + k);
         if (label >= 0 && label < b->classes && label != b->attrs->blank)
             continue;
-        wg_call_fail(c,
-                     "label %lld of example %lld is %lld, must be in [0, %lld) and not %lld, "
-                     "the blank",
-                     (long long)k, (long long)i, (long long)label, (long long)b->classes,
-                     (long long)b->attrs->blank);
+        wg_call_fail_at(c, of, i * b->labels + k,
+                        "label %lld of example %lld is %lld, must be in [0, %lld) and not %lld, "
+                        "the blank",
+                        (long long)k, (long long)i, (long long)label, (long long)b->classes,
+                        (long long)b->attrs->blank);
         return false;
     }
     return true;
@@ -80,8 +82,9 @@ static bool open_batch(wg_call *c, int first, int64_t rows, batch *b)
                  .scratch_each = each,
                  .threads = cpu_threads(c, x[0] * x[1] * in[1]->shape.dim[1] * 40)};
     for (int64_t i = 0; i < b->examples; i++)
-        if (!is_length(c, "input", input_length(b, i), i, b->frames) ||
-            !is_length(c, "target", target_length(b, i), i, b->labels) || !are_labels(c, b, i))
+        if (!is_length(c, first + 2, "input", input_length(b, i), i, b->frames) ||
+            !is_length(c, first + 3, "target", target_length(b, i), i, b->labels) ||
+            !are_labels(c, first + 1, b, i))
             return false;
     return true;
 }

@@ -75,11 +75,17 @@ typedef struct wg_call {
     uint64_t step;         /* number of the run */
     wg_status status;      /* set through wg_call_fail */
     char *message;         /* WG_CALL_MESSAGE bytes, owned by the caller of the kernel, or NULL */
+    const wg_value *bad;   /* the operand that has the bad number, set through wg_call_fail_at */
+    int64_t bad_at;        /* its element */
 } wg_call;
 
 /** Reports bad data ("id 12 is outside [0,9)"): the run ends with WG_EDATA and the name of the
  *  node.  Not thread-safe for one call: threads that may report at once need copies of the call. */
 WG_API void wg_call_fail(wg_call *call, const char *format, ...) WG_PRINTF(2, 3);
+/** The same where the bad number is that element of operand k, in row-major order: a trainer then
+ *  tells in which example of its data it is. */
+WG_API void wg_call_fail_at(wg_call *call, int k, int64_t element, const char *format, ...)
+    WG_PRINTF(4, 5);
 
 /* ---- samples: inputs of the generic tests of an op ------------------------------------------- */
 

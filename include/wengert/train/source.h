@@ -85,10 +85,15 @@ typedef struct wg_source {
                           wg_batch_size *size, wg_error *error);
     /** Writes that batch: to[k] is the memory of input k.  Fails as `describe` does. */
     wg_status (*fill)(void *context, int64_t epoch, int64_t i, void *const *to, wg_error *error);
-    void *context; /**< first argument of both */
+    void *context; /**< first argument of all three */
     /** A hash of the data, by which a run that is resumed knows that they are the same; 0: it
      * cannot tell.  (Of wg_examples in arrays, the trainer computes it.) */
     uint64_t hash;
+    /** The number of an example by which the user knows it, such as its line in a file: that in
+     * this row of input k of the batch, a row being an index of the input's first axis.  It is for
+     * messages about bad data; negative: it has none.  NULL: they tell the row alone.  (Of
+     * wg_examples it is the number that `read` is given.) */
+    int64_t (*example)(void *context, int64_t epoch, int64_t i, size_t k, int64_t row);
 } wg_source;
 
 /** A position in a source.  A group is the batches of one update. */
