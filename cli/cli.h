@@ -62,9 +62,10 @@ void complain_unknown(const char *what, const char *name, name_at *at);
 /** A file that a command is to write; path NULL: none. */
 typedef struct result_file {
     const char *path;
-    bool onnx; /* an ONNX model, which may replace one, too */
-    bool npy;  /* an array of NumPy, likewise */
-    bool text; /* text in words, which may replace any text; otherwise it must be a result */
+    bool onnx;           /* an ONNX model, which may replace one, too */
+    bool npy;            /* an array of NumPy, likewise */
+    bool text;           /* it may replace any text; otherwise it must be a result */
+    const char *force;   /* the option that would set `text`; NULL: there is none */
     const char *ending;  /* that a name with an ending must have, as in ".svg"; NULL: any */
     const char *made_by; /* weights, which may replace those of was_made_by; NULL: none */
 } result_file;

@@ -7,18 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOWERCASE = 1000, OUTPUT };
+enum { LOWERCASE = 1000, OUTPUT, OVERWRITE };
 
 static const struct argp_option table[] = {
     {"lowercase", LOWERCASE, 0, 0, "ignore case in BLEU and chrF", WG_GROUP_COUNT + 1},
     {"output", OUTPUT, "FILE", 0, "write the translations to FILE", WG_GROUP_COUNT + 1},
+    {"overwrite", OVERWRITE, 0, 0, "let --output replace a text", WG_GROUP_COUNT + 1},
     {0},
 };
 
 typedef struct request {
     model model; /* first */
     const char *output;
-    bool lowercase;
+    bool lowercase, overwrite;
 } request;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -27,6 +28,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case LOWERCASE: r->lowercase = true; break;
     case OUTPUT: r->output = arg; break;
+    case OVERWRITE: r->overwrite = true; break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -209,13 +211,20 @@ static int evaluate(const request *r)
     return code;
 }
 
+/* Translations look like any text, so an earlier one cannot be told from a text of the user's. */
+static result_file output_of(const request *r)
+{
+    return (result_file){.path = r->output, .text = r->overwrite, .force = "--overwrite"};
+}
+
 /* What the model was trained on is no input, but could not be made again. */
 static int check_training_texts(const request *r)
 {
     const wg_settings *s = &r->model.settings;
     const char *const sets[] = {s->train_set, s->train_sets[0], s->train_sets[1],
                                 s->valid_set, s->valid_sets[0], s->valid_sets[1]};
-    return check_outputs(&(result_file){.path = r->output, .text = true}, 1, sets, WG_COUNT(sets));
+    const result_file output = output_of(r);
+    return check_outputs(&output, 1, sets, WG_COUNT(sets));
 }
 
 int command_evaluate(int argc, char **argv)
@@ -235,8 +244,9 @@ int command_evaluate(int argc, char **argv)
     };
     request r = {.output = NULL};
     int code = model_parse(&r.model, &asks, argc, argv);
+    const result_file output = output_of(&r);
     if (code == EXIT_OK)
-        code = model_check_outputs(&r.model, &(result_file){.path = r.output, .text = true}, 1);
+        code = model_check_outputs(&r.model, &output, 1);
     if (code == EXIT_OK)
         code = model_open(&r.model);
     if (code == EXIT_OK)

@@ -90,6 +90,8 @@ static bool is_text(const beginning *b)
     return !memchr(b->bytes, '\0', b->n) && (is_utf8 || !has_control);
 }
 
+static const char text_of_others[] = "a text that is no such result";
+
 /* What a file is, by its first bytes, if the output does not replace it; NULL otherwise. */
 static const char *kept_kind(const beginning *b, const result_file *o)
 {
@@ -109,7 +111,7 @@ static const char *kept_kind(const beginning *b, const result_file *o)
         (o->text && is_text(b)))
         return NULL;
     if (is_text(b))
-        return "a text that is no such result";
+        return text_of_others;
     return o->onnx  ? "neither text nor an ONNX model"
            : o->npy ? "neither text nor an array of NumPy"
                     : "neither text nor a picture";
@@ -200,9 +202,10 @@ static int check_kept(const result_file *o)
     int code = find_kept(o, &kind);
     if (!kind)
         return code;
+    const char *force = kind == text_of_others ? o->force : NULL;
     complain("%s: there is a file already, %s, which the output would overwrite; give the output "
-             "another name, or remove that file",
-             o->path, kind);
+             "another name, %sremove that file%s%s",
+             o->path, kind, force ? "" : "or ", force ? ", or give " : "", force ? force : "");
     return EXIT_USAGE;
 }
 

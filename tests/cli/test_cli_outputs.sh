@@ -60,7 +60,10 @@ for file in vocab.txt metrics.jsonl config.yml progress.json model.safetensors; 
     ln -s kept/model/$file soft; ln kept/model/$file hard
     for link in soft hard; do
         code 2 graph mlp -o $link; says err "$link: there is a file already"
-        code 2 evaluate --model model input target --output $link; says err "$link: there is a file already"
+        for force in "" --overwrite; do
+            code 2 evaluate --model model input target --output $link $force; says err "$link: there is a file already"
+        done
+        holds "no advice to overwrite" -z "$(grep -e --overwrite err)"
     done
     rm soft hard
 done
@@ -88,9 +91,9 @@ code 2 graph mlp -o kept/onnx/encoder.onnx; says err "neither text nor a picture
 code 0 export mlp mlp.onnx; cp mlp.onnx before; code 0 export mlp mlp.onnx --training-step
 holds "an ONNX model is replaced by another" -n "$(cmp before mlp.onnx 2>&1)"
 printf 'vier \001 \344\n' >latin1; printf 'vier \001 \303\244\n' >utf8
-evaluates() { code $1 evaluate --model model input target --output $2; } # which writes text in words
-evaluates 2 latin1; says err "neither text nor a picture" # too odd to be known as text
-evaluates 0 utf8; printf 'vier \344\n' >latin1; evaluates 0 latin1
+evaluates() { code $1 evaluate --model model input target --output $2 $3; } # which writes text in words
+evaluates 2 latin1 --overwrite; says err "neither text nor a picture" # too odd to be known as text
+evaluates 0 utf8 --overwrite; printf 'vier \344\n' >latin1; evaluates 0 latin1 --overwrite
 printf '\211PNG\r\n\032\n\0\0' >mlp.svg
 code 0 graph mlp --svg mlp.svg; code 0 graph mlp --svg mlp.svg; code 0 graph mlp -o mlp.svg
 
@@ -113,7 +116,9 @@ for file in words.en prog.c numbers.txt pairs.tmx own.json; do
     code 2 translate --model model --attention-plot curves.svg; says err "curves.json: there is a file already, a text"
     rm curves.json
     holds "$file" -z "$(cmp before $file 2>&1)"
-    evaluates 0 $file; holds "a text in words takes the place of any" -n "$(cmp before $file 2>&1)"
+    evaluates 2 $file; has_line err "${kept%or remove*}remove that file, or give --overwrite"
+    holds "$file" -z "$(cmp before $file 2>&1)"
+    evaluates 0 $file --overwrite; holds "a text in words takes the place of any" -n "$(cmp before $file 2>&1)"
 done
 for option in -o --svg --png --html "--dot -o" "--costs -o" "--plan -o" "--memory-timeline -o"; do
     : >again; rm -f first # a result replaces an empty file, itself and another result
@@ -136,7 +141,7 @@ fi
 cp input trained.en; cp target trained.de
 code 0 train --config small.yml --model paired --train-sets trained.en trained.de --vocab-kind words --after 1u
 for file in trained.en trained.de; do
-    code 2 evaluate --model paired input target --output $file; says err "$file: the output would overwrite the input $file"
+    code 2 evaluate --model paired input target --output $file --overwrite; says err "$file: the output would overwrite the input $file"
 done
 holds "texts of the training" -z "$(cmp input trained.en 2>&1; cmp target trained.de 2>&1)"
 

@@ -232,7 +232,7 @@ checks=$((checks + 1)); "$wengert" evaluate $model source target --output /dev/f
 code 4 evaluate $model source target --output .; says err ".: cannot be written: Is a directory"
 code 2 evaluate $model source; says err "expected two files, SOURCE TARGET; one is for a language model"
 code 0 evaluate $model; says out "sentences      1000"; says out "BLEU = " # numbers that it was not trained on
-code 4 evaluate $model source nothing --output hypotheses
+code 4 evaluate $model source nothing --output hypotheses --overwrite
 holds "what was there stays" -z "$(diff before hypotheses)"
 code 4 evaluate $model source nothing --output new; holds "no new file" ! -e new
 mkfifo output # is not opened before there is something to write
