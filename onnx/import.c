@@ -171,6 +171,20 @@ static bool check_signature(ox_node *n)
     return wgi_ox_check_attributes(n);
 }
 
+/* That the file's opset has the op; in a function of the file, that of the function counts too. */
+static bool check_opset(ox_node *n)
+{
+    const ox_function_proto *f = n->import->scope->function;
+    int64_t opset = n->opset;
+    for (size_t i = 0; f && i < f->n_opset_import; i++) {
+        const WgiOnnx__OperatorSetIdProto *of = f->opset_import[i];
+        if (wgi_ox_is_main(ox_text(of->domain)) && of->version > opset)
+            opset = of->version;
+    }
+    return opset >= n->op->since ||
+           wgi_ox_fail(n, WG_EDATA, "the op exists from opset %d on", n->op->since) != NULL;
+}
+
 static wg_value *apply(ox_node *n)
 {
     if (n->op->unary)
@@ -220,7 +234,7 @@ static bool build_node(ox_import *m, const ox_node_proto *p, size_t number)
     enter(&n, ox_text(p->name));
     if (done && f)
         done = call(&n, f);
-    else if (done && !check_signature(&n))
+    else if (done && (!check_opset(&n) || !check_signature(&n)))
         done = false;
     else if (done && !(n.result[0] = apply(&n)))
         done = report(&n);

@@ -29,6 +29,7 @@ enum {
  * it. */
 typedef struct ox_op {
     const char *name;
+    int since;    /* the first opset that has it */
     int min, max; /* operands that must be there, that may be there */
     ox_build *build;
     ox_unary *unary;

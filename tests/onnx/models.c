@@ -3,7 +3,7 @@
 
 void made_begin(made *m)
 {
-    memset(m, 0, sizeof *m);
+    *m = (made){.opset = 17};
     m->e.graph = wg_graph_new();
     assert_non_null(m->e.graph);
 }
@@ -70,7 +70,7 @@ uint8_t *made_bytes(made *m, size_t *size)
     g.output = (ox_value_proto **)(void *)m->outputs.item;
     g.n_output = m->outputs.n;
     assert_false(m->e.failed);
-    return made_pack(&g, 17, size);
+    return made_pack(&g, m->opset, size);
 }
 
 void made_file(uint8_t *bytes, size_t size, const char *path)

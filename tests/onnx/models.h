@@ -8,6 +8,7 @@
 typedef struct made {
     ox_export e;
     ox_list inputs, outputs;
+    int opset; /* 17, unless it is set to another */
 } made;
 
 void made_begin(made *m);
@@ -17,7 +18,7 @@ void made_input(made *m, const char *name, wg_shape shape);
 void made_output(made *m, const char *name, wg_shape shape);
 /* y = OP(a, b); b may be NULL. */
 ox_node_proto *made_node(made *m, const char *op, const char *a, const char *b, const char *y);
-/* Writes it as a model of opset 17. */
+/* Writes it as a model. */
 void made_write(made *m, const char *path);
 /* Its bytes, which the caller frees. */
 uint8_t *made_bytes(made *m, size_t *size);

@@ -120,6 +120,7 @@ static void begin(made *m, const attention *a)
     const char *in[] = {"q", "k", "v", a->mask ? "mask" : "", "", ""};
     const wg_shape before = WG_SHAPE(B, a->key_heads, a->past, D);
     made_begin(m);
+    m->opset = 23;
     made_input(m, "q", shape_of(a, a->heads, T));
     made_input(m, "k", shape_of(a, a->key_heads, now));
     made_input(m, "v", shape_of(a, a->key_heads, now));
@@ -228,6 +229,7 @@ static void check_rotary(bool rows, bool interleaved, int turned)
     const wg_shape s = rows ? WG_SHAPE(B, T, HEADS * D) : WG_SHAPE(B, HEADS, T, D),
                    table = WG_SHAPE(POSITIONS, turned / 2), ids = WG_SHAPE(B, T);
     made_begin(&m);
+    m.opset = 23;
     made_input(&m, "x", s);
     made_input(&m, "cos", table);
     made_input(&m, "sin", table);
