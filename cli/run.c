@@ -188,8 +188,12 @@ static int run_source(source *s, given_inputs *in, const request *r)
     wg_value *loss;
     s->options.shapes = in->shapes;
     s->options.n_shapes = in->n;
+    s->options.numbers = in->known;
+    s->options.n_numbers = in->n;
     wg_graph *g = source_build(s, &loss, &code);
-    if (g)
+    if (!g)
+        inputs_explain(in, s);
+    else
         code = outputs_check(&r->output, s, g);
     if (code == EXIT_OK)
         code = inputs_check(in, s, g);

@@ -25,6 +25,8 @@ typedef struct given_numbers {
 typedef struct given_inputs {
     given_numbers *item;
     wg_onnx_shape *shapes; /* [n] */
+    wg_onnx_known *known;  /* [n] for a FILE.onnx that needs the numbers while it is read */
+    bool *needed;          /* [n] whether it did */
     size_t n;
     wg_safetensors *file; /* NULL: none */
     struct wgi_npy *arrays;
@@ -35,6 +37,9 @@ typedef struct given_inputs {
  * if that fails; inputs_free is due in any case. */
 int inputs_read(given_inputs *in, const char *file, const array_list *arrays);
 void inputs_free(given_inputs *in);
+/* After the source could not be built: complains of each input that would have had to be known
+ * while the file was read, and whose numbers could not be. */
+void inputs_explain(const given_inputs *in, const source *s);
 /* Whether the inputs of the source's graph are given, each in its shape and a dtype that can be
  * converted, and nothing else is; an exit code. */
 int inputs_check(const given_inputs *in, const source *s, const wg_graph *g);

@@ -5,6 +5,7 @@
 #include "graph/nearest.h"
 #include "graph/text_buffer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,9 +25,37 @@ static const given_numbers *find_given(const given_inputs *in, const char *name)
     return NULL;
 }
 
+static bool is_whole(wg_dtype dtype)
+{
+    return wg_dtype_is_int(dtype) || dtype == WG_I8 || dtype == WG_U8;
+}
+
+/* Numbers that can be known while a file is read: doubles, of moderate number. */
+enum { MOST_KNOWN = 65536 };
+
+/* Those of x as doubles; NULL if they cannot be known, or without memory. */
+static double *as_doubles(const given_numbers *x)
+{
+    const int64_t count = wg_shape_count(&x->shape);
+    const size_t size = x->dtype ? wg_dtype_size(x->dtype) : 0;
+    double *to = size && count <= MOST_KNOWN ? malloc((size_t)count * sizeof *to + 1) : NULL;
+    for (int64_t i = 0; to && i < count; i++) {
+        char one[16]; /* aligned */
+        memcpy(one, (const char *)x->data + (size_t)i * size, size);
+        to[i] = wgi_get_element(one, x->dtype, 0);
+        if (is_whole(x->dtype) && !(fabs(to[i]) <= 0x1p53)) {
+            free(to);
+            to = NULL;
+        }
+    }
+    return to;
+}
+
 static void add(given_inputs *in, const given_numbers *x)
 {
     in->shapes[in->n] = (wg_onnx_shape){x->name, x->shape};
+    in->known[in->n] = (wg_onnx_known){
+        .input = x->name, .shape = x->shape, .data = as_doubles(x), .needed = &in->needed[in->n]};
     in->item[in->n++] = *x;
 }
 
@@ -56,8 +85,10 @@ int inputs_read(given_inputs *in, const char *file, const array_list *arrays)
     size_t n = in->file ? wg_safetensors_count(in->file) : 0;
     in->item = calloc(n + arrays->n + 1, sizeof *in->item);
     in->shapes = calloc(n + arrays->n + 1, sizeof *in->shapes);
+    in->known = calloc(n + arrays->n + 1, sizeof *in->known);
+    in->needed = calloc(n + arrays->n + 1, sizeof *in->needed);
     in->arrays = calloc(arrays->n + 1, sizeof *in->arrays);
-    if (!in->item || !in->shapes || !in->arrays)
+    if (!in->item || !in->shapes || !in->known || !in->needed || !in->arrays)
         return no_memory();
     for (size_t i = 0; i < n; i++) { /* their names are unique in the file */
         const wg_file_tensor *t = wg_safetensors_at(in->file, i);
@@ -74,9 +105,22 @@ void inputs_free(given_inputs *in)
     for (size_t i = 0; i < in->n_arrays; i++)
         wgi_npy_free(&in->arrays[i]);
     wg_safetensors_close(in->file);
+    for (size_t i = 0; i < in->n; i++)
+        free((void *)(uintptr_t)in->known[i].data);
     free(in->arrays);
+    free(in->needed);
+    free(in->known);
     free(in->shapes);
     free(in->item);
+}
+
+void inputs_explain(const given_inputs *in, const source *s)
+{
+    for (size_t i = 0; i < in->n; i++)
+        if (in->needed[i] && !in->known[i].data)
+            complain("%s: the numbers of '%s' are needed while %s is read; for that an array may "
+                     "have up to %d, and integers up to 2^53",
+                     in->item[i].file, in->item[i].name, s->name, MOST_KNOWN);
 }
 
 /* ---- names and shapes ------------------------------------------------------------------------ */
@@ -132,7 +176,7 @@ static int complain_no_input(const char *name, const char *model, const wg_graph
 
 /* What is given is an input.  One of an ONNX model that its graph lacks is needed by no output: the
  * import has checked the names. */
-static int check_name(const given_numbers *x, const source *s, const wg_graph *g)
+static int check_name(const given_numbers *x, bool is_known, const source *s, const wg_graph *g)
 {
     const wg_value *v = wg_graph_find(g, x->name);
     const unsigned flags = v ? v->node->op->flags : 0;
@@ -142,7 +186,7 @@ static int check_name(const given_numbers *x, const source *s, const wg_graph *g
                      x->name);
             return EXIT_USAGE;
         }
-    if (flags & WG_OP_INPUT)
+    if (is_known || (flags & WG_OP_INPUT))
         return EXIT_OK;
     if (flags & WG_OP_LEAF) {
         complain("%s: '%s' is a parameter, not an input; --weights gives the numbers of parameters",
@@ -153,11 +197,6 @@ static int check_name(const given_numbers *x, const source *s, const wg_graph *g
         return complain_no_input(x->name, s->name, g);
     complain("%s: no output needs the input '%s': its numbers are not used", s->name, x->name);
     return EXIT_OK;
-}
-
-static bool is_whole(wg_dtype dtype)
-{
-    return wg_dtype_is_int(dtype) || dtype == WG_I8 || dtype == WG_U8;
 }
 
 /* Whether there are numbers that both dtypes hold as such. */
@@ -220,7 +259,7 @@ int inputs_check(const given_inputs *in, const source *s, const wg_graph *g)
     const wg_value *v;
     int code = check_named(s, g);
     for (size_t i = 0; i < in->n && code == EXIT_OK; i++)
-        code = check_name(&in->item[i], s, g);
+        code = check_name(&in->item[i], in->needed[i], s, g);
     if (code == EXIT_OK)
         code = check_complete(in, s, g);
     for (size_t i = 0; code == EXIT_OK && (v = next_input(g, &i)); i++)

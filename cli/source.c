@@ -246,10 +246,13 @@ static wg_graph *read_file(const source *s, wg_value **loss, int *code)
     return g;
 }
 
-/* The known inputs; their numbers are in one array, which the caller frees; NULL without memory. */
+/* The known inputs; the numbers of those of --known are in one array, which the caller frees; NULL
+ * without memory. */
 static double *known_inputs(const source_options *o, wg_onnx_known *known)
 {
     int64_t all = 0;
+    for (size_t i = 0; i < o->n_numbers; i++)
+        known[o->n_known + i] = o->numbers[i];
     for (size_t i = 0; i < o->n_known; i++) {
         int64_t n = parse_numbers(o->known[i].numbers, NULL);
         known[i] = (wg_onnx_known){.input = o->known[i].input, .shape = WG_SHAPE(n)};
@@ -267,11 +270,13 @@ static wg_graph *import_file(const source *s, wg_value **loss, int *code)
 {
     wg_graph *g;
     wg_error error;
-    wg_onnx_known known[MAX_RANGES];
-    double *numbers = known_inputs(&s->options, known);
+    const size_t n = s->options.n_known + s->options.n_numbers;
+    wg_onnx_known *known = calloc(n + 1, sizeof *known);
+    double *numbers = known ? known_inputs(&s->options, known) : NULL;
     if (!numbers) {
         complain("%s: out of memory", s->name);
         *code = EXIT_RUN;
+        free(known);
         return NULL;
     }
     wg_onnx_import_options o = {.dims = s->options.dim,
@@ -279,12 +284,13 @@ static wg_graph *import_file(const source *s, wg_value **loss, int *code)
                                 .shapes = s->options.shapes,
                                 .n_shapes = s->options.n_shapes,
                                 .known = known,
-                                .n_known = s->options.n_known};
+                                .n_known = n};
     if (wg_onnx_import(&g, s->name, &o, &error) != WG_OK)
         *code = complain_error(&error);
     else if (*error.warning)
         complain("%s", error.warning);
     free(numbers);
+    free(known);
     *loss = g ? find_loss(g) : NULL;
     return g;
 }

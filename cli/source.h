@@ -24,6 +24,8 @@ typedef struct source_options {
         const char *input, *numbers;
     } known[MAX_RANGES]; /* --known NAME=N,...: what is known of inputs of a FILE.onnx */
     size_t n_known;
+    const wg_onnx_known *numbers; /* of inputs of a FILE.onnx, for when it needs them */
+    size_t n_numbers;
     const char *ops; /* --ops MODEL.so: files may have its ops; NULL: none */
 } source_options;
 

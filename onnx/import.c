@@ -491,20 +491,40 @@ static wg_graph *import(ox_import *m, const char *path)
     return g;
 }
 
+/* Marks the numbers as needed that the import lacked, if the caller has them for this case; false:
+ * nothing can be given. */
+static bool give_needed(const ox_import *m)
+{
+    for (size_t i = 0; i < m->options.n_known; i++) {
+        const wg_onnx_known *k = &m->options.known[i];
+        if (k->needed && !*k->needed && strcmp(k->input, m->needed) == 0) {
+            *k->needed = true;
+            return k->data != NULL;
+        }
+    }
+    return false;
+}
+
 wg_status wg_onnx_import(wg_graph **out, const char *path, const wg_onnx_import_options *options,
                          wg_error *error)
 {
     wg_error own;
-    ox_scope top = {.inside = ""};
-    ox_import m = {.error = error ? error : &own, .scope = &top, .subgraph = run_subgraph};
-    wgi_error_clear(m.error);
+    ox_import m = {0};
     if (out)
         *out = NULL;
     if (!out || !path)
         return wgi_error_set(error, WG_EINVAL, "no path of a model, or no place for its graph");
-    if (options)
-        m.options = *options;
-    *out = import(&m, path);
+    for (size_t i = 0; options && i < options->n_known; i++)
+        if (options->known[i].needed)
+            *options->known[i].needed = false;
+    do { /* once more for each input whose numbers turn out to be needed */
+        ox_scope top = {.inside = ""};
+        m = (ox_import){.error = error ? error : &own, .scope = &top, .subgraph = run_subgraph};
+        wgi_error_clear(m.error);
+        if (options)
+            m.options = *options;
+        *out = import(&m, path);
+    } while (m.status == WG_EUNSUPPORTED && give_needed(&m));
     return m.status;
 }
 

@@ -47,20 +47,24 @@ static bool take_shape(ox_import *m, const char *name, const WgiOnnx__TypeProto_
 
 const wg_onnx_known *wgi_ox_find_known(const ox_import *m, const char *name)
 {
-    for (size_t i = 0; i < m->options.n_known; i++)
-        if (strcmp(m->options.known[i].input, name) == 0)
-            return &m->options.known[i];
+    for (size_t i = 0; i < m->options.n_known; i++) {
+        const wg_onnx_known *k = &m->options.known[i];
+        if ((!k->needed || *k->needed) && strcmp(k->input, name) == 0)
+            return k;
+    }
     return NULL;
 }
 
-/* The shape of an input of that many known numbers: that of the file, as far as it says. */
-static bool shape_of_known(ox_import *m, const WgiOnnx__TypeProto__Tensor *t, const char *name,
-                           int64_t count, wg_shape *shape)
+/* The shape of an input of that many known numbers: that of the file, as far as it says; of one
+ * that was an input at first, the one that it had. */
+static bool shape_of_known(ox_import *m, const WgiOnnx__TypeProto__Tensor *t,
+                           const wg_onnx_known *known, int64_t count, wg_shape *shape)
 {
     char text[200];
+    const char *name = known->input;
     *shape = WG_SHAPE(count);
     bool is_list = !t->shape || (t->shape->n_dim == 1 && !wgi_ox_is_fixed_dim(t->shape->dim[0]));
-    if (!is_list && !take_shape(m, name, t, shape))
+    if ((!is_list || known->needed) && !take_shape(m, name, t, shape))
         return false;
     return wg_shape_count(shape) == count ||
            wgi_ox_stop(m, WG_EINVAL, "known input '%s': expected numbers for %s, got %lld", name,
@@ -75,7 +79,7 @@ static wg_value *known_numbers(ox_import *m, const ox_value_proto *v, const wg_o
     const int64_t count = wg_shape_count(&known->shape);
     const WgiOnnx__TypeProto__Tensor *t = tensor_of(m, v, type);
     wg_shape shape;
-    if (!t || !shape_of_known(m, t, known->input, count, &shape))
+    if (!t || !shape_of_known(m, t, known, count, &shape))
         return NULL;
     wg_dtype dtype = (*type)->held;
     for (int64_t i = 0; i < count; i++)

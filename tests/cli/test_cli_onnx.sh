@@ -107,8 +107,22 @@ one='\0\0\200\077' two='\0\0\0\100'
 npy x.npy '<f4' '(2, 3)' "$one$two$one$two$one$two"
 npy s.npy '<i8' '(2,)' '\3\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0'
 code 0 run known.onnx --input x=x.npy --known s=3,2
-has_line out "y      f32   [3,2]                     1            2          1.5  1 2 1 2 1 2"
-code 1 run known.onnx --input x=x.npy --input s=s.npy; says err "$asked"
+row="y      f32   [3,2]                     1            2          1.5  1 2 1 2 1 2"
+has_line out "$row"
+# what must be known is taken from them too
+code 0 run known.onnx --input x=x.npy --input s=s.npy; has_line out "$row"; holds "no message" ! -s err
+npy four.npy '<i4' '(2,)' '\3\0\0\0\2\0\0\0'
+code 0 run known.onnx --input x=x.npy --input s=four.npy; has_line out "$row"
+npy wrong.npy '<i4' '(2,)' '\4\0\0\0\2\0\0\0'
+code 3 run known.onnx --input x=x.npy --input s=wrong.npy; says err "[2,3] has 6 elements, [4,2] has 8"
+npy wrong.npy '<f4' '(2,)' "$one\0\0\0\077"
+code 2 run known.onnx --input x=x.npy --input s=wrong.npy; says err "known input 's': int64 cannot hold 0.5"
+npy wrong.npy '<i8' '(3,)' '\3\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0'
+code 2 run known.onnx --input x=x.npy --input s=wrong.npy; says err "input 's', axis 0: expected the size 2, got 3"
+npy wrong.npy '<i8' '(2,)' '\3\0\0\0\0\0\0\0\2\0\0\0\0\0\0\100'
+code 1 run known.onnx --input x=x.npy --input s=wrong.npy; says err "$asked"
+kept="wengert: wrong.npy: the numbers of 's' are needed while known.onnx is read; for that an array may have up to "
+has_line err "${kept}65536, and integers up to 2^53"
 code 2 run known.onnx --input x=x.npy --input s=s.npy --known s=3,2
 says err "s.npy: expected the numbers of 's' once, got them by --known too"
 

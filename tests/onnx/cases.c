@@ -118,8 +118,10 @@ wg_status onnx_case_open(onnx_case *c, const char *folder)
         size_t i = status == WG_EUNSUPPORTED ? asked_for(c) : SIZE_MAX;
         if (i == SIZE_MAX || c->n_known == c->n_inputs)
             return status;
-        c->known[c->n_known++] = (wg_onnx_known){c->input_name[i], c->input[i].dtype,
-                                                 c->input[i].shape, c->input[i].data};
+        c->known[c->n_known++] = (wg_onnx_known){.input = c->input_name[i],
+                                                 .dtype = c->input[i].dtype,
+                                                 .shape = c->input[i].shape,
+                                                 .data = c->input[i].data};
     }
 }
 

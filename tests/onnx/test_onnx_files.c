@@ -184,11 +184,43 @@ static void sizes_and_known_inputs_are_asked_for(void **state)
     wrong.name = "x:2";
     refused(&given, WG_EINVAL, "dimension 'x:2'", "got a name that none has");
     const int64_t sizes[] = {3, 2};
-    const wg_onnx_known known = {"shape", WG_I64, WG_SHAPE(2), sizes};
+    wg_onnx_known known = {.input = "shape", .dtype = WG_I64, .shape = WG_SHAPE(2), .data = sizes};
     wg_onnx_import_options o = {.dims = &axis, .n_dims = 1, .known = &known, .n_known = 1};
     check_that(import(&g, &o) == WG_OK, "%s", error.text);
     assert_int_equal(wg_graph_output(g, 0)->shape.dim[0], 3);
     assert_null(wg_graph_find(g, "shape"));
+    wg_graph_free(g);
+    bool needed = false;
+    known.needed = &needed;
+    check_that(import(&g, &o) == WG_OK, "%s", error.text);
+    assert_true(needed);
+    assert_null(wg_graph_find(g, "shape"));
+    wg_graph_free(g);
+    known.data = NULL;
+    refused(&o, WG_EUNSUPPORTED, "node 0 \"y\" (Reshape, opset 17)", "depends on 'shape'");
+    assert_true(needed);
+}
+
+/* An input whose numbers are at hand stays an input where the file does not need them. */
+static void numbers_that_are_not_needed_are_not_taken(void **state)
+{
+    (void)state;
+    made m;
+    wg_graph *g;
+    bool needed = true;
+    const double two[] = {1, 2};
+    const wg_onnx_known known = {
+        .input = "x", .shape = WG_SHAPE(2), .data = two, .needed = &needed};
+    const wg_onnx_import_options o = {.known = &known, .n_known = 1};
+    made_begin(&m);
+    made_input(&m, "x", WG_SHAPE(2));
+    made_output(&m, "y", WG_SHAPE(2));
+    made_node(&m, "Exp", "x", NULL, "y");
+    made_write(&m, path);
+    made_free(&m);
+    check_that(import(&g, &o) == WG_OK, "%s", error.text);
+    assert_false(needed);
+    assert_non_null(wg_graph_find(g, "x"));
     wg_graph_free(g);
 }
 
@@ -440,6 +472,7 @@ int main(void)
         cmocka_unit_test(running_statistics_are_states),
         cmocka_unit_test(results_that_are_not_read_are_not_made),
         cmocka_unit_test(sizes_and_known_inputs_are_asked_for),
+        cmocka_unit_test(numbers_that_are_not_needed_are_not_taken),
         cmocka_unit_test(all_that_is_missing_is_listed),
         cmocka_unit_test(files_may_end_anywhere),
         cmocka_unit_test(fields_are_as_the_schema_has_them),

@@ -156,7 +156,7 @@ static const char reshape[] = "(float[2,3] x, int64[R] s, int32[] k, int64[1,2] 
 static void know(const char *input, int64_t n, const double *data, const char *message)
 {
     wg_graph *g;
-    const wg_onnx_known known = {input, WG_DTYPE_DEFAULT, WG_SHAPE(n), data};
+    const wg_onnx_known known = {.input = input, .shape = WG_SHAPE(n), .data = data};
     const wg_onnx_import_options o = {.known = &known, .n_known = 1, .other_dims = 2};
     if (message) {
         refused(&o, WG_EINVAL, message, "");

@@ -55,6 +55,11 @@ typedef struct wg_onnx_known {
     wg_dtype dtype;
     wg_shape shape;   /**< of the numbers */
     const void *data; /**< dense, row-major */
+    /** NULL: the input becomes a constant in any case.  Otherwise only if the file needs its
+     *  numbers while it is read, which sets *needed; else it stays an input, and *needed becomes
+     *  false.  Its shape is then that of `shapes` or `dims`; and `data` may be NULL, which only
+     *  tells why an import has failed. */
+    bool *needed;
 } wg_onnx_known;
 
 /** How a model is imported.  Zero means the default in every field. */
