@@ -229,24 +229,52 @@ static wg_value *lamb(const wg_update *u, wg_value **state)
 static const wg_update_rule sgd_rule = {.name = "sgd", .step = sgd, .bound = sgd_bound};
 static const wg_update_rule sgd_with_momentum = {
     .name = "sgd", .states = {"velocity"}, .step = sgd, .bound = sgd_bound};
-static const wg_update_rule adam_rule = {
-    .name = "adam", .states = {"m", "v"}, .counts = true, .step = adam, .bound = adam_bound};
-static const wg_update_rule adamw_rule = {
-    .name = "adam", .states = {"m", "v"}, .counts = true, .step = adamw, .bound = adamw_bound};
-static const wg_update_rule rmsprop_rule = {
-    .name = "rmsprop", .states = {"square"}, .step = rmsprop, .bound = rmsprop_bound};
-static const wg_update_rule rmsprop_with_momentum = {
-    .name = "rmsprop", .states = {"velocity", "square"}, .step = rmsprop, .bound = rmsprop_bound};
-static const wg_update_rule adagrad_rule = {
-    .name = "adagrad", .states = {"square"}, .step = adagrad, .bound = adagrad_bound};
-static const wg_update_rule adadelta_rule = {
-    .name = "adadelta", .states = {"change", "square"}, .step = adadelta, .bound = adadelta_bound};
-static const wg_update_rule adamax_rule = {
-    .name = "adamax", .states = {"m", "max"}, .counts = true, .step = adamax, .bound = adam_bound};
+static const wg_update_rule adam_rule = {.name = "adam",
+                                         .states = {"m", "v"},
+                                         .never_negative = {false, true},
+                                         .counts = true,
+                                         .step = adam,
+                                         .bound = adam_bound};
+static const wg_update_rule adamw_rule = {.name = "adam",
+                                          .states = {"m", "v"},
+                                          .never_negative = {false, true},
+                                          .counts = true,
+                                          .step = adamw,
+                                          .bound = adamw_bound};
+static const wg_update_rule rmsprop_rule = {.name = "rmsprop",
+                                            .states = {"square"},
+                                            .never_negative = {true},
+                                            .step = rmsprop,
+                                            .bound = rmsprop_bound};
+static const wg_update_rule rmsprop_with_momentum = {.name = "rmsprop",
+                                                     .states = {"velocity", "square"},
+                                                     .never_negative = {false, true},
+                                                     .step = rmsprop,
+                                                     .bound = rmsprop_bound};
+static const wg_update_rule adagrad_rule = {.name = "adagrad",
+                                            .states = {"square"},
+                                            .never_negative = {true},
+                                            .step = adagrad,
+                                            .bound = adagrad_bound};
+static const wg_update_rule adadelta_rule = {.name = "adadelta",
+                                             .states = {"change", "square"},
+                                             .never_negative = {true, true},
+                                             .step = adadelta,
+                                             .bound = adadelta_bound};
+static const wg_update_rule adamax_rule = {.name = "adamax",
+                                           .states = {"m", "max"},
+                                           .never_negative = {false, true},
+                                           .counts = true,
+                                           .step = adamax,
+                                           .bound = adam_bound};
 static const wg_update_rule lion_rule = {
     .name = "lion", .states = {"m"}, .step = lion, .bound = lion_bound};
-static const wg_update_rule lamb_rule = {
-    .name = "lamb", .states = {"m", "v"}, .counts = true, .mixes = true, .step = lamb};
+static const wg_update_rule lamb_rule = {.name = "lamb",
+                                         .states = {"m", "v"},
+                                         .never_negative = {false, true},
+                                         .counts = true,
+                                         .mixes = true,
+                                         .step = lamb};
 
 static const wgi_optimizer optimizers[] = {
     [WG_OPTIMIZER_ADAM] = {.name = "Adam",

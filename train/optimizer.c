@@ -1,6 +1,10 @@
 #include "train/optimizer.h"
+#include "graph/element.h"
+#include "graph/error.h"
 #include "models/update.h"
+#include "train/owner.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +48,41 @@ bool wgi_check_optimizer(const wg_optimizer *o, char *text, size_t size)
     else
         return o->rule || wgi_optimizer_check(o->kind, &numbers, text, size);
     return false;
+}
+
+/* ---- its states ------------------------------------------------------------------------------ */
+
+/* Whether a tensor of that name is a state that is never negative: "optimizer/v/w", and with a
+ * group's own steps "optimizer/every 2/v/w". */
+static bool is_never_negative(const wg_update_rule *rule, const char *tensor)
+{
+    static const char every[] = "every ";
+    const char *name = wgi_owned_part(tensor);
+    if (wgi_owner_of(tensor) != WGI_OWNER_OPTIMIZER)
+        return false;
+    if (strncmp(name, every, sizeof every - 1) == 0)
+        name += strcspn(name, "/") + 1;
+    const size_t n = strcspn(name, "/");
+    for (int s = 0; s < WG_MOST_UPDATE_STATES && rule->states[s]; s++)
+        if (rule->never_negative[s] && strlen(rule->states[s]) == n &&
+            strncmp(rule->states[s], name, n) == 0)
+            return true;
+    return false;
+}
+
+wg_status wgi_check_states(const wg_optimizer *o, const wg_store *store, wg_error *error)
+{
+    const wg_update_rule *rule = wgi_rule_of(o);
+    const wg_tensor *t;
+    for (size_t i = 0; (t = wg_store_at(store, i)); i++)
+        for (int64_t k = 0, n = is_never_negative(rule, t->name) ? wg_shape_count(&t->shape) : 0;
+             k < n; k++)
+            if (wgi_get_element(t->data, t->dtype, k) < 0)
+                return wgi_error_set(error, WG_EDATA,
+                                     "%s: expected no negative numbers, as it holds squares or "
+                                     "magnitudes, got %g at element %" PRId64,
+                                     t->name, wgi_get_element(t->data, t->dtype, k), k);
+    return WG_OK;
 }
 
 /* ---- in words -------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "train/trainer.h"
 #include "files/read.h"
 #include "train/checkpoint_files.h"
+#include "train/optimizer.h"
 #include "train/stop.h"
 #include "graph/error.h"
 #include "graph/flag.h"
@@ -266,6 +267,16 @@ static void note_impatience(wg_trainer *t)
                         t->task.words.patience);
 }
 
+/* The optimizer's states as a checkpoint or the program has left them. */
+static wg_status check_states(wg_trainer *t)
+{
+    if (t->states_checked)
+        return WG_OK;
+    wg_status status = wgi_agree(t, wgi_check_states(&t->options.optimizer, t->store, &t->error));
+    t->states_checked = status == WG_OK;
+    return status;
+}
+
 /* Trains until the run ends or, unless it is 0, that much more is done. */
 static wg_status run_until(wg_trainer *t, wg_amount more, const volatile int *stop)
 {
@@ -273,7 +284,9 @@ static wg_status run_until(wg_trainer *t, wg_amount more, const volatile int *st
     t->run = t->span.start = wgi_seconds();
     t->done_until = wgi_trainer_done(t);
     t->asked = false;
-    wg_status status = validate_late(t);
+    wg_status status = check_states(t);
+    if (status == WG_OK)
+        status = validate_late(t);
     const int64_t before = wgi_done_in(&t->progress, more.unit), update = t->progress.update;
     if (status == WG_OK && finished(t))
         wgi_report_note(t, "nothing is left to train: %s ended the run, at update %" PRId64,

@@ -68,6 +68,7 @@ struct wg_trainer {
     bool resumes;             /* the folder has a checkpoint */
     bool saves;               /* there is a folder, if only on rank 0 */
     bool asked;               /* to stop, by a file in the folder or by a rank */
+    bool states_checked;      /* those of the optimizer, by the first run */
     bool is_whole;            /* no batch of the next update has run */
     int64_t saved;            /* number of the last checkpoint, -1: none     */
     double start;             /* wgi_seconds of wg_trainer_create             */

@@ -1,5 +1,6 @@
 /* An update: the batches of this rank, their gradients added up, and one step of the optimizer. */
 #include "train/trainer.h"
+#include "train/optimizer.h"
 #include "graph/error.h"
 
 #include <inttypes.h>
@@ -128,12 +129,22 @@ static void find_bad_batch(wg_trainer *t, const group *g, int64_t last, char fou
     }
 }
 
+/* Adds a state of the optimizer to `found` whose root has made NaN of a parameter before. */
+static void find_bad_state(const wg_trainer *t, char found[WG_ERROR_TEXT])
+{
+    wg_error why;
+    const size_t n = strlen(found);
+    if (wgi_check_states(&t->options.optimizer, t->store, &why) != WG_OK)
+        snprintf(found + n, WG_ERROR_TEXT - n, "; %.400s", why.text);
+}
+
 /* `what` became non-finite in batch k at the latest: a message that names the first node to blame.
  * The parameters are still those before the update. */
 static wg_status blame(wg_trainer *t, const group *g, int64_t k, const char *what)
 {
     char found[WG_ERROR_TEXT] = "";
     find_bad_batch(t, g, k, found);
+    find_bad_state(t, found);
     wgi_ranks_first_text(t, found, sizeof found);
     return wgi_error_set(
         &t->error, WG_ENONFINITE, "update %" PRId64 ": %s is not finite; training stopped; %s%s",

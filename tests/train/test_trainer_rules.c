@@ -252,6 +252,64 @@ static void what_a_rule_cannot_have_is_refused(void **state)
     refused(&o, WG_ESHAPE, "test_trainer_rules.c:");
 }
 
+/* ---- squares that are negative --------------------------------------------------------------- */
+
+static bool holds_squares(const char *tensor)
+{
+    static const char *const of[] = {"optimizer/v/", "optimizer/square/", "optimizer/change/",
+                                     "optimizer/max/"};
+    for (int i = 0; i < WG_COUNT(of); i++)
+        if (strncmp(tensor, of[i], strlen(of[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The roots of such numbers would be NaN in the parameters before anybody looks. */
+static void negative_squares_are_refused(void **state)
+{
+    (void)state;
+    int refusals = 0;
+    for (int k = 0; k < WG_COUNT(optimizers); k++) {
+        const wg_trainer_options o = with(&optimizers[k].o, optimizers[k].rate, 3);
+        wg_trainer *t = trainer_of(&o);
+        const wg_tensor *x;
+        for (size_t i = 0; (x = wg_store_at(wg_trainer_store(t), i)); i++) {
+            char words[200];
+            float *v = x->data;
+            if (!holds_squares(x->name) || wg_shape_count(&x->shape) < 4)
+                continue;
+            v[2] = -0.25f;
+            assert_int_equal(wg_trainer_run(t, NULL), WG_EDATA);
+            snprintf(words, sizeof words,
+                     "%s: expected no negative numbers, as it holds squares or magnitudes, got "
+                     "-0.25 at element 2",
+                     x->name);
+            assert_string_equal(wg_trainer_message(t), words);
+            v[2] = 0;
+            refusals++;
+        }
+        run(t, NULL);
+        assert_int_equal(wg_trainer_updates(t), 3);
+        wg_trainer_free(t);
+    }
+    assert_true(refusals >= 20);
+}
+
+/* Those that appear in a run are named once they have done harm. */
+static void negative_squares_are_blamed(void **state)
+{
+    (void)state;
+    const wg_trainer_options o = with(&(wg_optimizer){.kind = WG_OPTIMIZER_ADAM}, 0.01, 9);
+    wg_trainer *t = trainer_of(&o);
+    assert_int_equal(wg_trainer_run_for(t, (wg_amount){2, 'u'}, NULL), WG_OK);
+    ((float *)wg_store_find(wg_trainer_store(t), "optimizer/v/logits/weight")->data)[1] = -1;
+    assert_int_equal(wg_trainer_run(t, NULL), WG_ENONFINITE);
+    check_that(strstr(wg_trainer_message(t), "; optimizer/v/logits/weight: expected no negative") &&
+                   strstr(wg_trainer_message(t), "at element 1"),
+               "%s", wg_trainer_message(t));
+    wg_trainer_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +321,8 @@ int main(void)
         cmocka_unit_test(a_schedule_may_be_a_function),
         cmocka_unit_test(schedules_that_cannot_be_are_refused),
         cmocka_unit_test(a_run_shorter_than_its_warmup_is_told),
+        cmocka_unit_test(negative_squares_are_refused),
+        cmocka_unit_test(negative_squares_are_blamed),
     };
     return cmocka_run_group_tests(tests, make_data, remove_folder);
 }

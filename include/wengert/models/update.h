@@ -60,6 +60,9 @@ typedef struct wg_update_rule {
     /** Names of the states, as many as there are: "m" is the state NAME/m/PARAMETER, like the
      * parameter, and 0 before the first step. */
     const char *states[WG_MOST_UPDATE_STATES];
+    /** Of each state, whether its elements are never negative, such as means of squares: a trainer
+     * refuses one that has such an element before the root of it makes NaN. */
+    bool never_negative[WG_MOST_UPDATE_STATES];
     bool counts; /**< the number of steps is kept in the state NAME/step */
     /** New elements depend on other elements of the parameter, as by a norm or a matrix product: so
      * a part of it cannot be updated alone (wg_update_part). */
