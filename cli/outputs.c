@@ -1,6 +1,7 @@
 /* Where a command may write: over nothing that it reads, nothing that a training has left, and
  * nothing that does not begin like a result. */
 #include "cli/cli.h"
+#include "files/graph_file.h"
 #include "files/replace.h"
 #include "graph/text_buffer.h"
 #include "graph/utf8.h"
@@ -59,13 +60,8 @@ static bool is_step(const beginning *b)
 /* Does the file begin as one that these commands write?  Other texts are the user's. */
 static bool is_result(const beginning *b)
 {
-    static const char *const begins[] = {"\x89PNG\r\n\x1a\n",
-                                         "%PDF-",
-                                         "<svg",
+    static const char *const begins[] = {"%PDF-",
                                          "<!DOCTYPE html",
-                                         "digraph ",
-                                         "strict digraph ",
-                                         "wengert-graph ",
                                          "memory of a run: ",
                                          "op                        nodes ",
                                          "{\n  \"source\": [",
@@ -73,7 +69,7 @@ static bool is_result(const beginning *b)
     for (size_t i = 0; i < WG_COUNT(begins); i++)
         if (begins_with(b, begins[i]))
             return true;
-    return is_step(b) || (begins_with(b, "<?xml ") && strstr((const char *)b->bytes, "<svg"));
+    return is_step(b) || wgi_begins_as_graph((const char *)b->bytes, b->n);
 }
 
 /* UTF-8, whatever a model may have translated, or another encoding without control characters. */

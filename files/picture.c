@@ -1,11 +1,14 @@
 /* A graph's picture, or the graph itself, as a file. */
 #include "wengert/files/picture.h"
+#include "files/graph_file.h"
+#include "files/read.h"
 #include "files/replace.h"
 #include "graph/error.h"
 #include "graph/text_buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { GRAPH = WG_PICTURE_PNG + 1 };
 static const char *const endings[] = {[WG_PICTURE_DOT] = ".dot",
@@ -25,6 +28,34 @@ static wg_status format_of(int *format, const char *path, wg_error *error)
     }
     return wgi_error_file(error, WG_EINVAL, path,
                           "expected a file name that ends in .dot, .svg, .png or .wg");
+}
+
+/* What is there may be replaced if it is empty or a picture, too. */
+static wg_status check_place(const char *path, wg_error *error)
+{
+    enum { ENOUGH = 1024 };
+    char bytes[ENOUGH + 1];
+    size_t size;
+    int fd;
+    bool exists;
+    wg_status status = wgi_file_exists(path, &exists, error);
+    if (status != WG_OK || !exists)
+        return status;
+    status = wgi_file_open(&fd, &size, path, error);
+    if (status != WG_OK)
+        return status;
+    ssize_t n = wgi_file_read_on(fd, bytes, ENOUGH);
+    if (n < 0)
+        status = wgi_error_errno(error, path, "read");
+    close(fd);
+    if (n <= 0)
+        return status;
+    bytes[n] = '\0';
+    return wgi_begins_as_graph(bytes, (size_t)n)
+               ? WG_OK
+               : wgi_error_file(error, WG_EINVAL, path,
+                                "there is a file already, which is no picture and no graph; give "
+                                "the picture another name, or remove that file");
 }
 
 static wg_status write_picture(const wg_graph *g, wg_picture_format format,
@@ -74,7 +105,7 @@ wg_status wg_picture_save(const wg_graph *g, const char *path, const wg_picture_
     wgi_error_clear(e);
     if (!g || !path)
         return wgi_error_set(e, WG_EINVAL, "wg_picture_save: an argument is NULL");
-    if (format_of(&format, path, e) != WG_OK)
+    if (format_of(&format, path, e) != WG_OK || check_place(path, e) != WG_OK)
         return e->status;
     char *bytes = bytes_of(g, format, options, &size, e);
     if (bytes)

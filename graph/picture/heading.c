@@ -69,6 +69,33 @@ static void put_edge_legend(FILE *f, const wg_picture *p)
     fputs(any ? WGI_END "</TD></TR>" : "", f);
 }
 
+/* Whether a box has the colour of its share of the time. */
+static bool has_shares(const wg_picture *p)
+{
+    for (const wgi_pic_box *b = p->boxes; b; b = b->next)
+        if (!b->merged && !(wgi_pic_box_heat(p, b).heat > 0) && wgi_pic_box_share(p, b) > 0)
+            return true;
+    return false;
+}
+
+/* A table of fixed size: another one would be drawn out to the width of the heading. */
+static void put_share_legend(FILE *f, const wg_picture *p)
+{
+    static const int percent[] = {1, 5, 20, 50, 100};
+    char colour[8];
+    if (!has_shares(p))
+        return;
+    fputs("<TR><TD ALIGN=\"LEFT\"><TABLE ALIGN=\"LEFT\" FIXEDSIZE=\"TRUE\" WIDTH=\"290\" "
+          "HEIGHT=\"16\" BORDER=\"0\" CELLBORDER=\"1\" CELLSPACING=\"0\" COLOR=\"#b9c2cb\"><TR>"
+          "<TD BORDER=\"0\" ALIGN=\"LEFT\" CELLPADDING=\"0\">" WGI_SMALL
+          "share of the time&#160;&#160;" WGI_END "</TD>",
+          f);
+    for (int i = 0; i < WG_COUNT(percent); i++)
+        fprintf(f, "<TD BGCOLOR=\"%s\"><FONT POINT-SIZE=\"9\" COLOR=\"#22313f\">%d %%</FONT></TD>",
+                wgi_pic_heat_colour(percent[i] / 100.0, colour), percent[i]);
+    fputs("</TR></TABLE></TD></TR>", f);
+}
+
 char *wgi_picture_heading(const wg_picture *p)
 {
     wgi_text_buffer text;
@@ -80,6 +107,7 @@ char *wgi_picture_heading(const wg_picture *p)
     if (!p->options.no_legend) {
         put_legend(f, p);
         put_edge_legend(f, p);
+        put_share_legend(f, p);
     }
     fputs("</TABLE>", f);
     return wgi_text_close(&text);

@@ -282,6 +282,38 @@ static void the_ending_of_a_file_is_its_format(void **state)
     wg_graph_free(g);
 }
 
+/* Neither a text nor an ONNX model is lost to a picture. */
+static void a_file_that_is_no_picture_stays(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"digraphs are two letters\n", "\x08\x07\x12\x01x",
+                                         "<?xml version=\"1.0\"?><tmx/>"};
+    wg_graph *g = tower(false);
+    wg_error error;
+    for (int i = 0; i < WG_COUNT(others); i++) {
+        FILE *f = fopen("kept.dot", "wb");
+        assert_non_null(f);
+        fputs(others[i], f);
+        fclose(f);
+        assert_int_equal(wg_picture_save(g, "kept.dot", NULL, &error), WG_EINVAL);
+        assert_string_equal(error.text,
+                            "kept.dot: there is a file already, which is no picture and no graph; "
+                            "give the picture another name, or remove that file");
+        assert_true(begins_with("kept.dot", others[i]));
+    }
+    static const char *const results[] = {"", "<svg/>", "wengert-graph 1\n", "strict digraph {}"};
+    for (int i = 0; i < WG_COUNT(results); i++) {
+        FILE *f = fopen("kept.dot", "wb");
+        assert_non_null(f);
+        fputs(results[i], f);
+        fclose(f);
+        check_that(wg_picture_save(g, "kept.dot", NULL, &error) == WG_OK, "%s", error.text);
+        assert_true(begins_with("kept.dot", "digraph"));
+    }
+    remove("kept.dot");
+    wg_graph_free(g);
+}
+
 static void a_full_disk_is_an_error(void **state)
 {
     (void)state;
@@ -316,6 +348,12 @@ static void notes_colour_the_picture(void **state)
     char *plain = written(g, NULL, WG_PICTURE_DOT, &n);
     char *dot = written(g, &(wg_picture_options){.note = half_of_the_time}, WG_PICTURE_DOT, &n);
     assert_null(strstr(plain, "of the time"));
+    assert_non_null(strstr(dot, "share of the time")); /* the legend, with the colour of 50 % */
+    assert_non_null(strstr(dot, "<TD BGCOLOR=\"#ea7f6f\">"));
+    free(dot);
+    dot = written(g, &(wg_picture_options){.note = half_of_the_time, .no_legend = true},
+                  WG_PICTURE_DOT, &n);
+    assert_null(strstr(dot, "share of the time"));
     assert_non_null(strstr(dot, "50 % of the time"));
     assert_non_null(strstr(dot, "abacus"));
     assert_non_null(strstr(dot, "500 ms"));
@@ -383,6 +421,7 @@ int main(void)
         cmocka_unit_test(a_layout_past_its_time_is_stopped),
         cmocka_unit_test(the_ending_of_a_file_is_its_format),
         cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(a_file_that_is_no_picture_stays),
         cmocka_unit_test(notes_colour_the_picture),
         cmocka_unit_test(the_hottest_of_equal_scopes_is_shown),
 #else
