@@ -6,6 +6,7 @@
 #include "graph/error.h"
 #include "graph/resident.h"
 #include "translate/folder.h"
+#include "translate/sides.h"
 #include "translate/step.h"
 
 #include <inttypes.h>
@@ -214,24 +215,44 @@ static void note_repaired(const wgi_translation *m, wg_trainer *t, const wg_corp
                     wg_corpus_first_repaired(c, side), name[side]);
 }
 
-static bool has_equal_sides(const wg_corpus *c)
-{
-    for (size_t i = 0; i < wg_corpus_count(c); i++) {
-        const wg_sentence a = wg_corpus_sentence(c, i, 0), b = wg_corpus_sentence(c, i, 1);
-        if (a.n != b.n || (a.n && memcmp(a.ids, b.ids, a.n * sizeof *a.ids) != 0))
-            return false;
-    }
-    return true;
-}
-
 /* A slip of the hand, which would teach a model to copy. */
 static void note_equal(const wgi_translation *m, wg_trainer *t, const wg_corpus *c,
                        const char *what)
 {
     const char *name[2];
-    if (c && m->settings.type != WG_TYPE_LM && names_of(m, c, name) && has_equal_sides(c))
+    if (c && m->settings.type != WG_TYPE_LM && names_of(m, c, name) && wgi_sides_equal(c))
         wgi_report_note(t, "both sides of the %s pairs are the same text: %s and %s", what, name[0],
                         name[1]);
+}
+
+/* Files that do not belong together, or came out of a step that failed. */
+static void note_empty(const wgi_translation *m, wg_trainer *t, const wg_corpus *c,
+                       const char *what)
+{
+    enum { FEW = 10, ONE_IN = 10 };
+    const char *name[2];
+    if (!c || m->settings.type == WG_TYPE_LM || !names_of(m, c, name))
+        return;
+    const size_t all = wg_corpus_count(c) + wg_corpus_empty(c) + wg_corpus_too_long(c);
+    const size_t empty = wgi_pairs_half_empty(c);
+    if (empty >= FEW && empty >= all / ONE_IN)
+        wgi_report_note(t,
+                        "%zu of %zu %s pairs have an empty side: are %s and %s whole, and line by "
+                        "line translations of each other?",
+                        empty, all, what, name[0], name[1]);
+}
+
+static void note_swapped(const wgi_translation *m, wg_trainer *t)
+{
+    const wg_corpus *c = m->data.valid;
+    const char *name[2];
+    if (c && m->settings.type != WG_TYPE_LM && names_of(m, c, name) &&
+        wgi_sides_swapped(m->data.train, c,
+                          (const wg_vocabulary *const *)m->data.vocabularies.side))
+        wgi_report_note(t,
+                        "source and target of the validation seem to be exchanged: %s is like the "
+                        "target texts of the training, and %s like the source texts",
+                        name[0], name[1]);
 }
 
 static void note(void *context, wg_trainer *t, int64_t parameters)
@@ -242,6 +263,9 @@ static void note(void *context, wg_trainer *t, int64_t parameters)
     note_repaired(m, t, m->data.valid, "validation");
     note_equal(m, t, m->data.train, "training");
     note_equal(m, t, m->data.valid, "validation");
+    note_empty(m, t, m->data.train, "training");
+    note_empty(m, t, m->data.valid, "validation");
+    note_swapped(m, t);
     if (wgi_backends_have_object(m->settings.backend))
         wgi_report_note(t,
                         "backend %s has a shared object, which " WG_FILE_CONFIG

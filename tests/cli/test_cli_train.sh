@@ -273,6 +273,33 @@ code 0 train --config small.yml --model odd --overwrite --after 1u --train-sets 
 has_line err "both sides of the training pairs are the same text: good and good"
 code 0 train --config small.yml --model odd --overwrite --after 1u --train-sets odd.source odd.target
 
+# pairs with an empty side, and sides that are exchanged, are told
+awk 'BEGIN {
+    split("one two three four five six seven eight nine ten", en, " ")
+    split("eins zwei drei vier funf sechs sieben acht neun zehn", de, " ")
+    for (i = 0; i < 60; i++) {
+        s = t = ""
+        for (k = 1; k <= 4; k++) { n = (7 * i + 3 * k * k) % 10 + 1; s = s en[n] " "; t = t de[n] " " }
+        print s >"pairs.en"; print t >"pairs.de"
+    }
+}'
+awk '{ print NR % 3 ? $0 : "" }' pairs.en >third.en
+whole="line by line translations of each other?"
+code 0 train --config small.yml --model slips --after 1u --train-sets pairs.en pairs.de --valid-sets pairs.de pairs.en
+said="source and target of the validation seem to be exchanged: pairs.de is like the target texts of the training, and"
+has_line err "$said pairs.en like the source texts"
+code 0 train --config small.yml --model slips --overwrite --after 1u --train-sets third.en pairs.de \
+    --valid-sets third.en pairs.de
+has_line err "20 of 60 training pairs have an empty side: are third.en and pairs.de whole, and $whole"
+has_line err "20 of 60 validation pairs have an empty side: are third.en and pairs.de whole, and $whole"
+holds "sides in their order" "$(grep -c exchanged err)" = 0
+code 0 train --config small.yml --model slips --overwrite --after 1u --train-sets pairs.en pairs.de \
+    --valid-sets pairs.en pairs.de --vocab-kind words
+holds "pairs in order" "$(grep -c 'exchanged\|empty side' err)" = 0
+code 0 train --config small.yml --model slips --overwrite --after 1u --train-sets pairs.en pairs.de \
+    --valid-sets pairs.de pairs.en --vocab-kind words
+has_line err "$said pairs.en like the source texts"
+
 # a line of progress has the place in the epoch, in updates where they take several batches
 for delay in "1:batch 1 of 2" "2:update 1 of 1"; do
     code 0 train --config small.yml --model odd --overwrite --after 1u --train-sets good good --disp-freq 1u \
