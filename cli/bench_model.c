@@ -51,10 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &r->backends;
-        state->child_inputs[1] = &r->options;
-        break;
+    case ARGP_KEY_INIT: hand_on(state, &r->backends, &r->options); break;
     case GRAD: r->grad = true; break;
     case STEP: r->step = true; break;
     case MEMORY: r->memory = bytes_argument(state, "--memory", arg); break;
@@ -309,10 +306,8 @@ static int bench(const source *s, const request *r)
 
 int bench_model(int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&backend_argp, 0, "Backends (default: all that are built in):", 3},
-        {&source_argp, 0, "Model:", 4},
-        {0}};
+    static const struct argp_child children[] =
+        BACKENDS_AND_MODEL("Backends (default: all that are built in):", 3);
     static const struct argp argp = {
         table,
         parse,

@@ -83,10 +83,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     diff_request *r = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &r->backends;
-        state->child_inputs[1] = &r->options;
-        break;
+    case ARGP_KEY_INIT: hand_on(state, &r->backends, &r->options); break;
     case BACKENDS: take_pair(r, DIFF_BACKENDS, arg, state); break;
     case DTYPES: take_pair(r, DIFF_DTYPES, arg, state); break;
     case WEIGHTS: take_pair(r, DIFF_WEIGHTS, arg, state); break;
@@ -136,10 +133,8 @@ static int compare(source from[2], const diff_request *r)
 
 int command_diff(int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&backend_argp, 0, "Backends of --dtypes and --weights, in order of preference:", 5},
-        {&source_argp, 0, "Model:", 6},
-        {0}};
+    static const struct argp_child children[] =
+        BACKENDS_AND_MODEL("Backends of --dtypes and --weights, in order of preference:", 5);
     static const struct argp argp = {
         table,
         parse,

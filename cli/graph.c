@@ -159,10 +159,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     const char *detail = detail_of(key);
     r->detail = detail ? detail : r->detail;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &r->backends;
-        state->child_inputs[1] = &r->options;
-        break;
+    case ARGP_KEY_INIT: hand_on(state, &r->backends, &r->options); break;
     case PRINT: r->print = true; break;
     case COSTS: r->costs = true; break;
     case DOT: r->dot = true; break;
@@ -401,10 +398,8 @@ static int open_and_show(request *r)
 
 int command_graph(int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&backend_argp, 0, "Backends of the plan, in order of preference (cpu comes last):", 4},
-        {&source_argp, 0, "Model:", 5},
-        {0}};
+    static const struct argp_child children[] =
+        BACKENDS_AND_MODEL("Backends of the plan, in order of preference (cpu comes last):", 4);
     static const struct argp argp = {table,
                                      parse,
                                      "MODEL|FILE.wg|FILE.onnx|MODEL.so|FOLDER",

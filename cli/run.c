@@ -68,10 +68,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &r->backends;
-        state->child_inputs[1] = &r->options;
-        break;
+    case ARGP_KEY_INIT: hand_on(state, &r->backends, &r->options); break;
     case INPUTS: r->inputs = arg; break;
     case INPUT: take_array(&r->input, "--input", arg, state); break;
     case OUTPUTS: r->outputs = arg; break;
@@ -205,10 +202,8 @@ static int run_source(source *s, given_inputs *in, const request *r)
 
 int command_run(int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&backend_argp, 0, "Backends, in order of preference (cpu comes last):", 4},
-        {&source_argp, 0, "Model:", 5},
-        {0}};
+    static const struct argp_child children[] =
+        BACKENDS_AND_MODEL("Backends, in order of preference (cpu comes last):", 4);
     static const struct argp argp = {
         table,
         parse,

@@ -8,7 +8,7 @@
 #ifndef WG_CLI_SOURCE_H
 #define WG_CLI_SOURCE_H
 
-#include "cli/cli.h"
+#include "cli/backends.h"
 
 enum { MAX_RANGES = 32 };
 
@@ -32,6 +32,20 @@ typedef struct source_options {
 /* For argp_child; the parent hands its source_options on at ARGP_KEY_INIT, by
  * state->child_inputs. */
 extern const struct argp source_argp;
+
+/* The argp_child of a command that runs the graph of a source: its group of backends has that title
+ * and number; that of the model follows. */
+/* clang-format off */
+#define BACKENDS_AND_MODEL(title, group)                                                           \
+    {{&backend_argp, 0, title, group}, {&source_argp, 0, "Model:", (group) + 1}, {0}}
+/* clang-format on */
+/* What its parser does at ARGP_KEY_INIT. */
+static inline void hand_on(struct argp_state *state, backend_choice *backends,
+                           source_options *options)
+{
+    state->child_inputs[0] = backends;
+    state->child_inputs[1] = options;
+}
 
 /* Where a graph comes from. */
 typedef struct source {
