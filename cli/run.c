@@ -210,7 +210,8 @@ int command_run(int argc, char **argv)
         "MODEL|FILE.wg|FILE.onnx|MODEL.so",
         "Computes the outputs of a model for given inputs: of a built-in one, of the graph in a "
         "file, or of the model in a shared object (whose code runs).  Symbolic dimensions of a "
-        "FILE.onnx take their sizes from the inputs.\vInputs and outputs have the names that "
+        "FILE.onnx take their sizes from the inputs, and so do numbers that must be known while it "
+        "is read.\vInputs and outputs have the names that "
         "wengert onnx and wengert graph print.  Numbers in another float or integer dtype than an "
         "input has are converted if all of them stay the same.  What the graph assigns to "
         "parameters is not computed.",

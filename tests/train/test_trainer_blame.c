@@ -47,6 +47,12 @@ static void numbers_are_told_with_their_example(void **state)
     }
 }
 
+static void keep_note(void *note, const wg_event *e)
+{
+    if (e->kind == WG_EVENT_NOTE)
+        snprintf(note, 600, "%s", e->text);
+}
+
 /* In the given order row r of batch i is example 8 i + r. */
 static void validation_tells_them_too(void **state)
 {
@@ -57,6 +63,16 @@ static void validation_tells_them_too(void **state)
     mend();
     bad_labels[20] = CLASSES + 5;
     fails(&o, WG_EDATA, "; that is row 4 of the batch, example 20 of the data");
+    mend();
+    bad_xs[45 * IN + 1] = NAN;
+    char note[600] = "";
+    o.listener = (wg_listener){keep_note, note};
+    wg_trainer *t = trainer_of(&o);
+    assert_int_equal(wg_trainer_validate(t, NULL, NULL), WG_OK);
+    check_that(strstr(note, "of input x") &&
+                   strstr(note, "; that is row 5 of the batch, example 45 of the data"),
+               "%s", note);
+    wg_trainer_free(t);
 }
 
 static void numbers_that_are_computed_have_no_example(void **state)
