@@ -38,6 +38,12 @@ static bool is_usual_norm(const wg_node *n)
     return a->p == 1 || a->p == 2 || isinf(a->p);
 }
 
+static bool is_plain_transform(const wg_node *n)
+{
+    const wg_rfft_attrs *a = n->attrs;
+    return !a->weighted;
+}
+
 /* Comparisons of bools, and remainders, would need more than one form. */
 static bool is_of_numbers(const wg_node *n)
 {
@@ -91,6 +97,8 @@ ox_writer *wgi_ox_writer_of(const wg_node *n)
         {&wg_op_topk, wgi_ox_write_topk, NULL},
         {&wg_op_sort, wgi_ox_write_sort, NULL},
         {&wg_op_cumsum, wgi_ox_write_cumsum, NULL},
+        {&wg_op_fft, wgi_ox_write_fft, NULL},
+        {&wg_op_rfft, wgi_ox_write_rfft, is_plain_transform},
         {&wg_op_reshape, wgi_ox_write_shaped, NULL},
         {&wg_op_expand, wgi_ox_write_shaped, NULL},
         {&wg_op_permute, wgi_ox_write_permute, NULL},

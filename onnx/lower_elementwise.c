@@ -338,3 +338,31 @@ void wgi_ox_write_cumsum(ox_export *e, const wg_node *n)
     wgi_ox_set_int(e, p, "reverse", a->reverse);
     wgi_ox_set_int(e, p, "exclusive", a->exclusive);
 }
+
+/* The inverse of ONNX is divided by the size. */
+void wgi_ox_write_fft(ox_export *e, const wg_node *n)
+{
+    const wg_fft_attrs *a = n->attrs;
+    const wg_shape *s = &n->in[0]->shape;
+    const int axis = wg_normalize_axis(a->axis, s->rank);
+    const char *result = a->inverse ? NULL : out(e, n);
+    ox_node_proto *p = wgi_ox_node(e, "DFT", (const char *[]){in(e, n, 0)}, 1, result);
+    wgi_ox_set_int(e, p, "axis", axis);
+    wgi_ox_set_int(e, p, "inverse", a->inverse);
+    if (a->inverse) {
+        const char *size = wgi_ox_number(e, n->out[0]->dtype, (double)s->dim[axis]);
+        apply2(e, "Mul", wgi_ox_result(p), size, out(e, n));
+    }
+}
+
+void wgi_ox_write_rfft(ox_export *e, const wg_node *n)
+{
+    const wg_rfft_attrs *a = n->attrs;
+    const wg_shape *s = &n->in[0]->shape;
+    const int64_t last = s->rank;
+    const char *operands[] = {in(e, n, 0), wgi_ox_list_of(e, &last, 1)};
+    const char *real = wgi_ox_result(wgi_ox_node(e, "Unsqueeze", operands, 2, NULL));
+    ox_node_proto *p = wgi_ox_node(e, "DFT", &real, 1, out(e, n));
+    wgi_ox_set_int(e, p, "axis", wg_normalize_axis(a->axis, s->rank));
+    wgi_ox_set_int(e, p, "onesided", 1);
+}

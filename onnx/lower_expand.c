@@ -289,6 +289,49 @@ static void moving_average(wg_node *n, wg_value **y)
     y[0] = wg_add(wg_scale(n->in[0], a->decay), wg_scale(n->in[1], 1 - a->decay));
 }
 
+/* ---- Fourier transforms ---------------------------------------------------------------------- */
+
+/* x [..., half, ..., 2] with frequencies 0 < k < n / 2 along its axis times `factor`. */
+static wg_value *weighed(wg_value *x, int axis, int64_t n, double factor)
+{
+    if (!x)
+        return NULL;
+    const int64_t half = x->shape.dim[axis];
+    wg_shape shape = {.rank = x->shape.rank - axis, .dim = {half, 1, 1, 1, 1, 1, 1, 1}};
+    double *c = wg_graph_alloc(x->node->graph, (size_t)half * sizeof *c);
+    for (int64_t k = 0; k < half && c; k++)
+        c[k] = k > 0 && 2 * k < n ? factor : 1;
+    wg_value *weights = c ? wg_constant(x->node->graph, WG_F64, shape, c) : NULL;
+    return wg_mul(x, wg_cast(weights, x->dtype));
+}
+
+static void rfft(wg_node *n, wg_value **y)
+{
+    const wg_rfft_attrs *a = n->attrs;
+    const wg_shape *x = &n->in[0]->shape;
+    const int axis = wg_normalize_axis(a->axis, x->rank);
+    y[0] = weighed(wg_rfft(n->in[0], axis), axis, x->dim[axis], 2);
+}
+
+/* By all frequencies, of which those beyond n / 2 are conjugates of others. */
+static void irfft(wg_node *n, wg_value **y)
+{
+    const wg_rfft_attrs *a = n->attrs;
+    wg_value *x = n->in[0];
+    const int axis = wg_normalize_axis(a->axis, x->shape.rank);
+    const int64_t others = a->n - x->shape.dim[axis];
+    if (!a->weighted)
+        x = weighed(x, axis, a->n, 0.5);
+    static const double signs[] = {1, -1};
+    wg_value *sign = wg_cast(wg_constant(n->graph, WG_F64, WG_SHAPE(2), signs), x->dtype);
+    wg_value *conjugates =
+        wg_mul(wg_flip(wg_slice(x, axis, 1, 1 + others, 1), WG_AXES(axis)), sign);
+    wg_value *all[] = {x, conjugates};
+    if (others > 0)
+        x = wg_concat(all, 2, axis);
+    y[0] = wg_real_part(wg_apply1(n->at, &wg_op_fft, &(const wg_fft_attrs){axis, true}, x));
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static expansion *expansion_of(const wg_op *op)
@@ -309,6 +352,8 @@ static expansion *expansion_of(const wg_op *op)
         {&wg_op_adam, adam},
         {&wg_op_adamw, adam},
         {&wg_op_moving_average, moving_average},
+        {&wg_op_rfft, rfft},
+        {&wg_op_irfft, irfft},
     };
     for (int i = 0; i < WG_COUNT(table); i++)
         if (table[i].op == op)

@@ -1,59 +1,34 @@
-/* Fourier transforms, as products with matrices of cosines and sines:
- *
- *      y_re = C x_re + S x_im,   y_im = C x_im - S x_re,   C, S[k, j] = cos, sin(2 pi k j / N)
- *
- * The inverse has the other sign before S and is divided by N. */
+/* Fourier transforms of signals whose last axis has 1 or 2 parts: real numbers or pairs. */
 #include "onnx/ops.h"
 
-#include <math.h>
-
-/* The transform of x[before, n, behind, 1 or 2] along the axis of size n. */
+/* The transform along the axis of length N. */
 typedef struct transform {
     ox_node *n;
     int64_t length; /* N */
     bool onesided, inverse;
 } transform;
 
-static wg_value *matrix(const transform *t, wg_dtype dtype, int64_t rows, double (*f)(double))
-{
-    int64_t size = t->length;
-    double *m = wgi_ox_alloc(t->n, (size_t)(rows * size) * sizeof *m + 1);
-    double sign = f == sin && t->inverse ? -1 : 1, factor = t->inverse ? 1 / (double)size : 1;
-    for (int64_t k = 0; m && k < rows; k++)
-        for (int64_t j = 0; j < size; j++) /* k j mod N: exact for angles of any size */
-            m[k * size + j] = factor * sign *
-                              f(2 * 3.14159265358979323846 * (double)(k * j % size) / (double)size);
-    return m ? wgi_ox_constant(t->n->graph, dtype, WG_SHAPE(rows, size), m) : NULL;
-}
-
-/* Part 0 or 1 of the last axis; NULL if there is no part 1. */
-static wg_value *component(wg_value *x, int64_t part)
-{
-    int last = x->shape.rank - 1;
-    return part < x->shape.dim[last] ? wg_squeeze(wg_slice(x, last, part, part + 1, 1), last)
-                                     : NULL;
-}
-
 static bool check_length(const transform *t)
 {
-    enum { MOST = 1 << 13 };
-    return (t->length >= 1 && t->length <= MOST) ||
+    return t->length >= 1 ||
            wgi_ox_refuse(t->n, "a transform of length %lld", (long long)t->length);
 }
 
-static wg_value *apply(const transform *t, wg_value *x)
+/* Of all N frequencies or, if it is one-sided, the first N / 2 + 1. */
+static wg_value *apply(const transform *t, wg_value *x, int axis)
 {
     if (!x || !check_length(t))
         return NULL;
-    int64_t rows = t->onesided ? t->length / 2 + 1 : t->length;
-    wg_value *c = matrix(t, x->dtype, rows, cos), *s = matrix(t, x->dtype, rows, sin);
-    wg_value *re = component(x, 0), *im = component(x, 1);
-    wg_value *y[2] = {wg_matmul(c, re), wg_neg(wg_matmul(s, re))};
-    if (im) {
-        y[0] = wg_add(y[0], wg_matmul(s, im));
-        y[1] = wg_add(y[1], wg_matmul(c, im));
-    }
-    return wg_stack(y, 2, 3);
+    const int last = x->shape.rank - 1;
+    const bool is_real = x->shape.dim[last] == 1;
+    if (is_real && t->onesided && !t->inverse)
+        return wg_rfft(wg_squeeze(x, last), axis);
+    int64_t before[WG_MAX_RANK] = {0}, after[WG_MAX_RANK] = {0};
+    after[last] = 1;
+    if (is_real)
+        x = wgi_ox_pad(t->n, x, before, after, 0);
+    x = t->inverse ? wg_ifft(x, axis) : wg_fft(x, axis);
+    return t->onesided ? wg_slice(x, axis, 0, t->length / 2 + 1, 1) : x;
 }
 
 wg_value *wgi_ox_dft(ox_node *n)
@@ -68,18 +43,11 @@ wg_value *wgi_ox_dft(ox_node *n)
     transform t = {n, x->shape.dim[axis], wgi_ox_int(n, "onesided", 0) != 0,
                    wgi_ox_int(n, "inverse", 0) != 0};
     t.length = wgi_ox_int_in(n, 1, t.length);
-    int64_t before[WG_MAX_RANK] = {0}, after[WG_MAX_RANK] = {0}, front = 1, behind = 1;
+    int64_t before[WG_MAX_RANK] = {0}, after[WG_MAX_RANK] = {0};
     after[axis] = t.length - x->shape.dim[axis];
-    x = wgi_ox_failed(n) || !check_length(&t) ? NULL : wgi_ox_pad(n, x, before, after, 0);
-    if (!x)
-        return NULL;
-    wg_shape s = x->shape;
-    for (int k = 0; k < last; k++)
-        front *= k < axis ? s.dim[k] : 1, behind *= k > axis ? s.dim[k] : 1;
-    wg_value *y = apply(&t, wg_reshape(x, WG_SHAPE(front, t.length, behind, s.dim[last])));
-    s.dim[axis] = t.onesided ? t.length / 2 + 1 : t.length;
-    s.dim[last] = 2;
-    return wg_reshape(y, s);
+    return wgi_ox_failed(n) || !check_length(&t)
+               ? NULL
+               : apply(&t, wgi_ox_pad(n, x, before, after, 0), axis);
 }
 
 /* Frame f is x[f step .. f step + length), times the window: [batch, frames, length, parts]. */
@@ -107,10 +75,7 @@ wg_value *wgi_ox_stft(ox_node *n)
     wg_value *y = wgi_ox_failed(n) ? NULL : frames(n, x, step, length);
     if (!y)
         return NULL;
-    wg_shape s = y->shape;
     if (window)
         y = wg_mul(y, wg_reshape(window, WG_SHAPE(length, 1)));
-    /* [batch frames, length, 1, parts] */
-    y = apply(&t, wg_reshape(y, WG_SHAPE(s.dim[0] * s.dim[1], length, 1, s.dim[3])));
-    return wg_reshape(y, WG_SHAPE(s.dim[0], s.dim[1], t.onesided ? length / 2 + 1 : length, 2));
+    return apply(&t, y, 2);
 }

@@ -81,7 +81,7 @@ static const ox_op table[] = {
     UNARY("Cos", 7, (wg_cos)),
     UNARY("Cosh", 9, (wg_cosh)),
     WRAPS("CumSum", 11, 2, 2, wgi_ox_cumsum, "exclusive reverse"),
-    LIMITED("DFT", 17, 1, 3, wgi_ox_dft, "axis inverse onesided", "lengths up to 8192"),
+    BUILD("DFT", 17, 1, 3, wgi_ox_dft, "axis inverse onesided"),
     BUILD("DepthToSpace", 1, 1, 1, wgi_ox_depth_to_space, "blocksize mode"),
     BUILD("DequantizeLinear", 10, 2, 3, wgi_ox_dequantize, "axis block_size output_dtype"),
     LIMITED("Det", 11, 1, 1, wgi_ox_det, NONE, "regular matrices"),
@@ -201,7 +201,7 @@ static const ox_op table[] = {
     BUILD("RotaryEmbedding", 23, 3, 4, wgi_ox_rotary_embedding,
           "interleaved num_heads rotary_embedding_dim"),
     UNARY("Round", 11, (wg_round)),
-    LIMITED("STFT", 17, 2, 4, wgi_ox_stft, "onesided", "frames of up to 8192"),
+    BUILD("STFT", 17, 2, 4, wgi_ox_stft, "onesided"),
     LIMITED("Scan", 8, 1, ANY, wgi_ox_scan,
             "body directions num_scan_inputs scan_input_axes scan_input_directions "
             "scan_output_axes scan_output_directions", "opset 9 on; unrolled"),

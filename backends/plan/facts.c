@@ -118,11 +118,12 @@ static size_t result_bytes(const wg_node *n)
 
 bool *wgi_foldable_nodes(const wg_graph *g, bool fold)
 {
+    const unsigned never = WG_OP_LEAF | WG_OP_RANDOM | WG_OP_OPAQUE | WG_OP_UNFOLDED;
     size_t count = wg_graph_node_count(g), total = 0;
     bool *foldable = calloc(count + 1, sizeof *foldable);
     for (size_t i = 0; foldable && i < count; i++) {
         const wg_node *n = wg_graph_node(g, i);
-        bool folds = fold && !(n->op->flags & (WG_OP_LEAF | WG_OP_RANDOM | WG_OP_OPAQUE));
+        bool folds = fold && !(n->op->flags & never);
         for (int k = 0; folds && k < n->n_in; k++)
             folds = foldable[n->in[k]->node->id];
         size_t bytes = folds && !wgi_is_view(n) ? result_bytes(n) : 0;

@@ -33,7 +33,7 @@ static const char *dispute_of(const char *name)
         {"FLOAT_to_BFLOAT16", "the numbers were cut off; casts to bfloat16 round to nearest"},
         {"test_qlinearmatmul_2D_int8", "the numbers wrap; those of QuantizeLinear saturate"},
         {"test_qlinearmatmul_3D_int8", "the numbers wrap; those of QuantizeLinear saturate"},
-        {"test_dft_inverse", "the numbers have errors of rounding in the place of zeros"},
+        {"test_dft", "the numbers have errors of rounding in the place of zeros"},
     };
     for (int i = 0; i < WG_COUNT(cases); i++)
         if (strstr(name, cases[i][0]))
@@ -71,10 +71,10 @@ static void judge(const char *suite, const char *name, char *text, size_t size, 
                  : right ? "wrong on a fast backend: %s"
                          : "wrong: %s",
                  c.error.text);
-        const char *dispute = fast ? NULL : dispute_of(name);
-        if (dispute)
-            snprintf(text, size, "disputed: %s: %s", dispute, c.error.text);
-        *(fast ? &total->passed : dispute ? &total->disputed : &total->wrong) += 1;
+        const char *dispute = dispute_of(name);
+        if (dispute) /* errors of rounding differ between processors, so by chance it may pass */
+            snprintf(text, size, "disputed: %s", dispute);
+        *(dispute ? &total->disputed : fast ? &total->passed : &total->wrong) += 1;
         total->known += c.n_known > 0;
     }
     text[strcspn(text, "\n")] = 0;

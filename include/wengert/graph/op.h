@@ -157,6 +157,7 @@ typedef enum wg_op_flag {
     WG_OP_INPUT = 1 << 9,     /* a leaf that the caller fills */
     WG_OP_FILL = 1 << 10,    /* every element of the result is the attribute of kind WG_ATTR_REAL */
     WG_OP_SELECTS = 1 << 11, /* result 0 is made of elements of operand 0; it reads no others */
+    WG_OP_UNFOLDED = 1 << 12, /* not folded: the reference is much slower than other backends */
 } wg_op_flag;
 
 /** How smooth a function is: sets step, formula and tolerance of the gradient check. */

@@ -8,6 +8,8 @@
 #include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/transpose.h"
 
+#include <math.h>
+
 /* ---- lines side by side ---------------------------------------------------------------------- */
 
 /* Up to LANES lines, whose numbers or pairs are in memory. */
@@ -240,6 +242,55 @@ static int64_t pairs_of(int64_t count, bool paired)
     return paired ? count / 2 : count;
 }
 
+/* ---- NaN and infinity ------------------------------------------------------------------------ */
+
+/* Where a number of a line is not finite, all results of the line are NaN, as those of the
+ * reference are; passes would mix them in their own way, and leave some out. */
+
+static bool is_finite(real x)
+{
+    return x - x == 0;
+}
+
+/* Whether numbers of the line are not finite; imaginary parts of frequencies 0 and n / 2 of real
+ * numbers do not count. */
+static bool is_spoilt(const simd_fft *f, int64_t i)
+{
+    const ends e = ends_of(f);
+    const int64_t step = e.in_numbers * f->inner, parts = e.in_numbers;
+    const real *x =
+        (const real *)f->x + (i / f->inner * e.in * f->inner + i % f->inner) * e.in_numbers;
+    for (int64_t k = 0; k < e.in; k++)
+        for (int64_t part = 0; part < parts; part++) {
+            const bool counts = f->kind != SIMD_FFT_FROM || part == 0 || (k > 0 && 2 * k != f->n);
+            if (counts && !is_finite(x[k * step + part]))
+                return true;
+        }
+    return false;
+}
+
+static void spoil(const simd_fft *f, int64_t i)
+{
+    const ends e = ends_of(f);
+    const int64_t step = e.out_numbers * f->inner;
+    real *y = (real *)f->y + (i / f->inner * e.out * f->inner + i % f->inner) * e.out_numbers;
+    for (int64_t k = 0; k < e.out; k++)
+        for (int64_t part = 0; part < e.out_numbers; part++)
+            y[k * step + part] = (real)NAN;
+}
+
+/* The line's first results tell whether it is to be looked at: the sum of its numbers is one. */
+static void keep_spoilt(const simd_fft *f, int64_t i)
+{
+    const ends e = ends_of(f);
+    const int64_t step = e.out_numbers * f->inner;
+    const real *y =
+        (const real *)f->y + (i / f->inner * e.out * f->inner + i % f->inner) * e.out_numbers;
+    const real next = e.out > 1 ? y[step] : 0, other = e.out_numbers > 1 ? y[1] : 0;
+    if (!(is_finite(y[0]) && is_finite(other) && is_finite(next)) && is_spoilt(f, i))
+        spoil(f, i);
+}
+
 /* ---- several lines at once ------------------------------------------------------------------- */
 
 /* The i-th group of lines, with two buffers. */
@@ -261,6 +312,8 @@ static void group(const simd_fft *f, int64_t i, real *x, real *y)
     else if (f->kind == SIMD_FFT_TO)
         weigh(f, to);
     store(&out, f->y, pairs_of(e.out, e.out_paired), made);
+    for (int64_t l = 0; l < in.lines; l++)
+        keep_spoilt(f, i * LANES + l);
 }
 
 static int64_t groups_of(const simd_fft *f)
@@ -446,6 +499,7 @@ static void one_line(const simd_fft *f, int64_t i)
     if (f->kind == SIMD_FFT_FROM && odd_reals)
         narrow(b, f->n);
     scatter(y, b, e.out, e.out_numbers, e.out_numbers * f->inner);
+    keep_spoilt(f, i);
 }
 
 void SIMD(fft)(const simd_fft *f)
