@@ -77,6 +77,9 @@ static void describe_row(const wg_op *op, int64_t k, char *text, size_t size)
                  "is not positive definite: its leading minor of order %lld is not positive", row);
     else if (op == &wg_op_lu)
         snprintf(text, size, "is singular: pivot %lld of elimination is 0", row);
+    else if (op == &wg_op_eigh || op == &wg_op_svd)
+        snprintf(text, size, "has %svalues that were not found: the method does not converge",
+                 op == &wg_op_eigh ? "eigen" : "singular ");
     else
         snprintf(text, size, "is singular: element [%lld,%lld] of its diagonal is 0", row - 1,
                  row - 1);

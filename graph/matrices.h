@@ -1,4 +1,4 @@
-/* What makes the random matrices of samples invertible: see wg_matrices. */
+/* What makes the random matrices of samples invertible, and more: see wg_matrices. */
 #ifndef WG_PRIVATE_GRAPH_MATRICES_H
 #define WG_PRIVATE_GRAPH_MATRICES_H
 
@@ -14,9 +14,12 @@ static inline double wgi_matrix_offset(wg_matrices kind, const wg_shape *s, int6
         return 0;
     int64_t columns = s->dim[s->rank - 1], rows = s->dim[s->rank - 2];
     int64_t row = i / columns % rows, column = i % columns;
+    double much = 2 * (double)(rows > columns ? rows : columns) * fmax(fabs(lo), fabs(hi));
     if (kind == WG_MATRICES_ROTATED)
         row = (row + 1) % rows;
-    return row == column ? 2 * (double)columns * fmax(fabs(lo), fabs(hi)) : 0;
+    if (kind == WG_MATRICES_SPREAD)
+        much *= (double)(row + 1);
+    return row == column ? much : 0;
 }
 
 #endif

@@ -36,6 +36,12 @@ static const op_bound bounds[] = {
     {"rnn", SHORT_SUMS, BOUND_MEAN_SQUARE, -0.2, 0.2},
     {"softmax", 10 * 0x1p-23, BOUND_RELATIVE, 0, 0},
     {"log_softmax", 10 * 0x1p-23, BOUND_RELATIVE, 0, 0},
+    /* LAPACK's methods round by a few 2^-24 of the matrix's norm, and vectors by that divided by
+     * the gaps between the values, which are here an n-th of the norm: the square of n 2^-24 is
+     * 6e-11 for n = 128. */
+    {"qr", SHORT_SUMS, BOUND_MEAN_SQUARE, 0, 0},
+    {"eigh", 1e-10, BOUND_MEAN_SQUARE, 0, 0},
+    {"svd", 1e-10, BOUND_MEAN_SQUARE, 0, 0},
     {"layernorm", 5e-7, BOUND_RELATIVE, -1, 1}, /* y is 0(1) with gains and biases up to 1 */
     {"layernorm_grad", 1, BOUND_TERMS, 0, 0},
     {"residual_layernorm_grad", 1, BOUND_TERMS, 0, 0},

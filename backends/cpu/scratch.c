@@ -1,5 +1,6 @@
 #include "backends/cpu/scratch.h"
 #include "backends/axis.h"
+#include "backends/batch.h"
 #include "wengert/ops/fft.h"
 #include "wengert/ops/table.h"
 
@@ -34,13 +35,43 @@ static size_t rfft(const wg_node *n)
     return roots(a->n ? a->n : wgi_axis_of(&n->in[0]->shape, a->axis).size);
 }
 
+static size_t qr(const wg_node *n)
+{
+    wgi_batch b = wgi_batch_of(&n->in[0]->shape);
+    return (size_t)(b.count * cpu_qr_numbers(b.rows, b.columns)) * sizeof(double);
+}
+
+static size_t eigh(const wg_node *n)
+{
+    wgi_batch b = wgi_batch_of(&n->in[0]->shape);
+    return (size_t)(b.count * cpu_eigh_numbers(b.rows)) * sizeof(double);
+}
+
+static size_t svd(const wg_node *n)
+{
+    wgi_batch b = wgi_batch_of(&n->in[0]->shape);
+    return (size_t)(b.count * cpu_svd_numbers(b.rows, b.columns)) * sizeof(double);
+}
+
+static size_t matrix_exp(const wg_node *n)
+{
+    wgi_batch b = wgi_batch_of(&n->in[0]->shape);
+    return (size_t)(b.count * cpu_matrix_exp_numbers(b.rows)) * sizeof(double);
+}
+
 static const struct {
     const wg_op *op;
     size_t (*bytes)(const wg_node *n);
 } needs[] = {
-    {&wg_op_ctc_loss, ctc_loss}, {&wg_op_ctc_loss_grad, ctc_loss_grad},
-    {&wg_op_fft, fft},           {&wg_op_rfft, rfft},
+    {&wg_op_ctc_loss, ctc_loss},
+    {&wg_op_ctc_loss_grad, ctc_loss_grad},
+    {&wg_op_fft, fft},
+    {&wg_op_rfft, rfft},
     {&wg_op_irfft, rfft},
+    {&wg_op_qr, qr},
+    {&wg_op_eigh, eigh},
+    {&wg_op_svd, svd},
+    {&wg_op_matrix_exp, matrix_exp},
 };
 
 size_t wgi_cpu_scratch(const wg_node *n)

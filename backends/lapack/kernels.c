@@ -21,6 +21,8 @@
 #define CALL(calls, name) (calls)->PASTE(LETTER, name)
 typedef REAL real;
 
+#include "backends/signs.h"
+
 enum {
     TILE = 32,    /* rows and columns of a matrix that are moved together: they stay in the cache */
     COLUMNS = 128 /* of right-hand sides that are solved together */
@@ -243,4 +245,147 @@ void KERNEL(triangular_solve)(wg_call *c)
             memcpy(x + i * m.columns + first, b + i * m.columns + first, sizeof *x * (size_t)width);
         solve_columns(c, a, n, x + first, width, m.columns);
     }
+}
+
+/* ---- qr -------------------------------------------------------------------------------------- */
+
+/* By columns, a [m, n] is its transpose, which is l p for l = r' and p = q': the same memory. */
+typedef struct lq {
+    lapack_int m, n, k;
+    real *q;    /* [m, k] */
+    real *r;    /* [k, n] */
+    real *tau;  /* [k] */
+    real *work; /* behind it */
+    lapack_int work_size;
+} lq;
+
+/* q and r hold what is below: the larger of them has room for all of a.  Of r only elements on and
+ * above the diagonal are l. */
+static void factorise_lq(const wg_call *c, const lq *f)
+{
+    const wgi_lapack_calls *calls = c->state;
+    real *a = f->n > f->m ? f->r : f->q;
+    CALL(calls, gelqf)(LAPACK_COL_MAJOR, f->n, f->m, a, f->n, f->tau, f->work, f->work_size);
+    for (int64_t i = 0; i < f->k; i++)
+        for (int64_t j = 0; j < f->n; j++) {
+            if (a == f->q)
+                f->r[i * f->n + j] = a[i * f->n + j];
+            else if (j < f->k)
+                f->q[i * f->k + j] = a[i * f->n + j];
+            f->r[i * f->n + j] = j < i ? 0 : f->r[i * f->n + j];
+        }
+    CALL(calls, orglq)
+    (LAPACK_COL_MAJOR, f->k, f->m, f->k, f->q, f->k, f->tau, f->work, f->work_size);
+}
+
+/* Row i of r and column i of q change their signs where the diagonal of r is negative. */
+static void make_diagonal_positive(const lq *f)
+{
+    for (int64_t i = 0; i < f->k; i++) {
+        if (!(f->r[i * f->n + i] < 0))
+            continue;
+        for (int64_t j = i; j < f->n; j++)
+            f->r[i * f->n + j] = -f->r[i * f->n + j];
+        for (int64_t j = 0; j < f->m; j++)
+            f->q[j * f->k + i] = -f->q[j * f->k + i];
+    }
+}
+
+void KERNEL(qr)(wg_call *c)
+{
+    wgi_batch b = wgi_batch_of(&c->node->in[0]->shape);
+    int64_t m = b.rows, n = b.columns, k = min(m, n), fault = WGI_NO_FAULT;
+    lq f = {.m = (lapack_int)m, .n = (lapack_int)n, .k = (lapack_int)k, .tau = c->scratch};
+    f.work = f.tau + k;
+    f.work_size = (lapack_int)(wgi_lapack_qr_work(m, n).reals - k);
+    for (int64_t at = 0; at < b.count; at++) {
+        const real *a = (const real *)c->in[0] + at * m * n;
+        f.q = (real *)c->out[0] + at * m * k;
+        f.r = (real *)c->out[1] + at * k * n;
+        if (!wgi_all_finite(a, c->node->in[0]->dtype, m * n)) {
+            wgi_note_fault(&fault, at, n, WGI_NOT_FINITE);
+            continue;
+        }
+        memcpy(n > m ? f.r : f.q, a, sizeof *a * (size_t)(m * n));
+#pragma omp critical(wgi_blas)
+        {
+            int before = begin_call(c, operations_of(k, m + n));
+            factorise_lq(c, &f);
+            end_call(c, before);
+        }
+        make_diagonal_positive(&f);
+    }
+    wgi_report_fault(c, fault);
+}
+
+/* ---- eigh ------------------------------------------------------------------------------------ */
+
+/* By columns, the vectors are the rows of v. */
+void KERNEL(eigh)(wg_call *c)
+{
+    const wgi_lapack_calls *calls = c->state;
+    wgi_batch b = wgi_batch_of(&c->node->in[0]->shape);
+    int64_t n = b.rows, fault = WGI_NO_FAULT;
+    wgi_lapack_work need = wgi_lapack_eigh_work(n);
+    real *work = c->scratch;
+    for (int64_t k = 0; k < b.count; k++) {
+        const real *a = (const real *)c->in[0] + k * n * n;
+        real *w = (real *)c->out[0] + k * n, *v = (real *)c->out[1] + k * n * n;
+        if (!wgi_all_finite(a, c->node->in[0]->dtype, n * n)) {
+            wgi_note_fault(&fault, k, n, WGI_NOT_FINITE);
+            continue;
+        }
+        symmetric_triangle(v, a, n, false);
+        lapack_int left;
+#pragma omp critical(wgi_blas)
+        {
+            int before = begin_call(c, operations_of(n, n));
+            left = CALL(calls, syevd)(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, v, (lapack_int)n,
+                                      w, work, (lapack_int)need.reals,
+                                      (lapack_int *)(void *)(work + need.reals),
+                                      (lapack_int)need.integers);
+            end_call(c, before);
+        }
+        if (left)
+            wgi_note_fault(&fault, k, n, WGI_NOT_CONVERGED);
+        transpose_in_place(v, n);
+        signs_fix(v, n, n, NULL, 0);
+    }
+    wgi_report_fault(c, fault);
+}
+
+/* ---- svd ------------------------------------------------------------------------------------- */
+
+/* By columns, a is its transpose, vt' diag(s) u': what LAPACK calls u is vt, and the reverse. */
+void KERNEL(svd)(wg_call *c)
+{
+    const wgi_lapack_calls *calls = c->state;
+    wgi_batch b = wgi_batch_of(&c->node->in[0]->shape);
+    int64_t m = b.rows, n = b.columns, k = min(m, n), fault = WGI_NO_FAULT;
+    wgi_lapack_work need = wgi_lapack_svd_work(m, n);
+    real *copy = c->scratch, *work = copy + m * n;
+    for (int64_t at = 0; at < b.count; at++) {
+        const real *a = (const real *)c->in[0] + at * m * n;
+        real *u = (real *)c->out[0] + at * m * k, *s = (real *)c->out[1] + at * k;
+        real *vt = (real *)c->out[2] + at * k * n;
+        if (!wgi_all_finite(a, c->node->in[0]->dtype, m * n)) {
+            wgi_note_fault(&fault, at, n, WGI_NOT_FINITE);
+            continue;
+        }
+        memcpy(copy, a, sizeof *a * (size_t)(m * n));
+        lapack_int left;
+#pragma omp critical(wgi_blas)
+        {
+            int before = begin_call(c, operations_of(k, m + n));
+            left = CALL(calls, gesdd)(LAPACK_COL_MAJOR, 'S', (lapack_int)n, (lapack_int)m, copy,
+                                      (lapack_int)n, s, vt, (lapack_int)n, u, (lapack_int)k, work,
+                                      (lapack_int)(need.reals - m * n),
+                                      (lapack_int *)(void *)(copy + need.reals));
+            end_call(c, before);
+        }
+        if (left)
+            wgi_note_fault(&fault, at, n, WGI_NOT_CONVERGED);
+        signs_fix(u, m, k, vt, n);
+    }
+    wgi_report_fault(c, fault);
 }

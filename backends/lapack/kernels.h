@@ -13,6 +13,14 @@
     CALL(dpotrf, LAPACKE_dpotrf_work)                                                              \
     CALL(sgetrf, LAPACKE_sgetrf_work)                                                              \
     CALL(dgetrf, LAPACKE_dgetrf_work)                                                              \
+    CALL(sgelqf, LAPACKE_sgelqf_work)                                                              \
+    CALL(dgelqf, LAPACKE_dgelqf_work)                                                              \
+    CALL(sorglq, LAPACKE_sorglq_work)                                                              \
+    CALL(dorglq, LAPACKE_dorglq_work)                                                              \
+    CALL(ssyevd, LAPACKE_ssyevd_work)                                                              \
+    CALL(dsyevd, LAPACKE_dsyevd_work)                                                              \
+    CALL(sgesdd, LAPACKE_sgesdd_work)                                                              \
+    CALL(dgesdd, LAPACKE_dgesdd_work)                                                              \
     CALL(strsm, cblas_strsm)                                                                       \
     CALL(dtrsm, cblas_dtrsm)
 
@@ -29,7 +37,37 @@ typedef struct wgi_lapack_calls {
 /* c->state is a wgi_lapack_calls. */
 typedef void wgi_lapack_kernel(wg_call *c);
 
-wgi_lapack_kernel wgi_lapack_cholesky_f32, wgi_lapack_lu_f32, wgi_lapack_triangular_solve_f32;
-wgi_lapack_kernel wgi_lapack_cholesky_f64, wgi_lapack_lu_f64, wgi_lapack_triangular_solve_f64;
+wgi_lapack_kernel wgi_lapack_cholesky_f32, wgi_lapack_lu_f32, wgi_lapack_triangular_solve_f32,
+    wgi_lapack_qr_f32, wgi_lapack_eigh_f32, wgi_lapack_svd_f32;
+wgi_lapack_kernel wgi_lapack_cholesky_f64, wgi_lapack_lu_f64, wgi_lapack_triangular_solve_f64,
+    wgi_lapack_qr_f64, wgi_lapack_eigh_f64, wgi_lapack_svd_f64;
+
+/* What the calls of a node need besides operands and results, one matrix after the other: reals,
+ * and behind them integers. */
+typedef struct wgi_lapack_work {
+    int64_t reals, integers;
+} wgi_lapack_work;
+
+/* LAPACK works on blocks of at most so many rows or columns. */
+enum { WGI_LAPACK_BLOCK = 64 };
+
+/* tau, and the work of gelqf and orglq */
+static inline wgi_lapack_work wgi_lapack_qr_work(int64_t m, int64_t n)
+{
+    return (wgi_lapack_work){.reals = (m < n ? m : n) + WGI_LAPACK_BLOCK * (m > n ? m : n)};
+}
+
+/* of syevd with vectors */
+static inline wgi_lapack_work wgi_lapack_eigh_work(int64_t n)
+{
+    return (wgi_lapack_work){1 + 6 * n + 2 * n * n, 3 + 5 * n};
+}
+
+/* a copy of the matrix, and the work of gesdd for min(m, n) vectors */
+static inline wgi_lapack_work wgi_lapack_svd_work(int64_t m, int64_t n)
+{
+    int64_t k = m < n ? m : n, q = m < n ? n : m;
+    return (wgi_lapack_work){m * n + 4 * k * k + 7 * k + q + WGI_LAPACK_BLOCK * (q + 2 * k), 8 * k};
+}
 
 #endif

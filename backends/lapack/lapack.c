@@ -3,6 +3,7 @@
  * of a short one's time, and an OpenBLAS with threads starts them at once. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "wengert/backends/lapack.h"
+#include "backends/batch.h"
 #include "backends/lapack/kernels.h"
 #include "wengert/ops/table.h"
 
@@ -13,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LAPACK pays from matrices of about this size on: its calls cost as much as the reference takes
- * for smaller ones, and lu is transposed twice.  Measured on batches: docs/notes/performance.md. */
+/* LAPACK pays from matrices of about this size on, the smaller of rows and columns: its calls cost
+ * as much as the reference takes for smaller ones, and lu is transposed twice.  Measured on
+ * batches: docs/notes/performance.md. */
 static const struct row {
     const wg_op *op;
     const char *name;
@@ -25,6 +27,9 @@ static const struct row {
     {&wg_op_lu, "getrf", 32, wgi_lapack_lu_f32, wgi_lapack_lu_f64},
     {&wg_op_triangular_solve, "trsm", 8, wgi_lapack_triangular_solve_f32,
      wgi_lapack_triangular_solve_f64},
+    {&wg_op_qr, "gelqf", 8, wgi_lapack_qr_f32, wgi_lapack_qr_f64},
+    {&wg_op_eigh, "syevd", 8, wgi_lapack_eigh_f32, wgi_lapack_eigh_f64},
+    {&wg_op_svd, "gesdd", 8, wgi_lapack_svd_f32, wgi_lapack_svd_f64},
 };
 
 static const struct row *row_of(const wg_op *op)
@@ -87,38 +92,52 @@ static void load(lapack *l)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+/* LAPACK's exchanges of rows, for each matrix; its work, which all matrices share. */
+static wgi_lapack_work work_of(const wg_node *n)
+{
+    wgi_batch a = wgi_batch_of(&n->in[0]->shape);
+    return n->op == &wg_op_lu     ? (wgi_lapack_work){.integers = wg_value_count(n->out[1])}
+           : n->op == &wg_op_qr   ? wgi_lapack_qr_work(a.rows, a.columns)
+           : n->op == &wg_op_eigh ? wgi_lapack_eigh_work(a.rows)
+           : n->op == &wg_op_svd  ? wgi_lapack_svd_work(a.rows, a.columns)
+                                  : (wgi_lapack_work){.reals = 0};
+}
+
+static bool fits_an_int(const wg_node *n)
+{
+    for (int i = 0; i < n->out[0]->shape.rank; i++)
+        if (n->out[0]->shape.dim[i] > INT_MAX)
+            return false;
+    return wgi_batch_of(&n->in[0]->shape).columns <= INT_MAX && work_of(n).reals <= INT_MAX;
+}
+
 static const char *refuses(void *state, const wg_node *n)
 {
     lapack *l = state;
     const struct row *r = row_of(n->op);
-    const wg_shape *a = r ? &n->in[0]->shape : NULL;
     if (!r)
         return "LAPACK has no such op";
     if (n->out[0]->dtype != WG_F32 && n->out[0]->dtype != WG_F64)
         return "LAPACK computes in f32 and f64 only";
-    if (a->dim[a->rank - 1] < r->min_size)
+    wgi_batch a = wgi_batch_of(&n->in[0]->shape);
+    if (a.rows < r->min_size || a.columns < r->min_size)
         return "LAPACK is slower on matrices as small as this";
-    for (int i = 0; i < n->out[0]->shape.rank; i++)
-        if (n->out[0]->shape.dim[i] > INT_MAX)
-            return "LAPACK counts in 32 bits";
+    if (!fits_an_int(n))
+        return "LAPACK counts in 32 bits";
     if (!l->sought)
         load(l);
     return *l->why ? l->why : NULL;
 }
 
-/* LAPACK's exchanges of rows, for each matrix. */
-static size_t scratch_of(const wg_node *n)
-{
-    return n->op == &wg_op_lu ? (size_t)wg_value_count(n->out[1]) * sizeof(lapack_int) : 0;
-}
-
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *k)
 {
     const struct row *r = row_of(n->op);
+    wgi_lapack_work work = work_of(n);
+    size_t reals = (size_t)work.reals * wg_dtype_size(n->out[0]->dtype);
     *k = (wg_kernel){.name = r->name,
                      .run = n->out[0]->dtype == WG_F32 ? r->f32 : r->f64,
                      .state = &((lapack *)state)->calls,
-                     .scratch = scratch_of(n)};
+                     .scratch = reals + (size_t)work.integers * sizeof(lapack_int)};
     return WG_OK;
 }
 
@@ -134,7 +153,8 @@ const wg_backend *wg_lapack_backend(void)
     static const wg_backend backend = {
         .abi = WG_BACKEND_ABI,
         .name = "lapack",
-        .doc = "factorisations and triangular systems by LAPACKE and CBLAS, f32 and f64",
+        .doc =
+            "factorisations, eigenvalues and triangular systems by LAPACKE and CBLAS, f32 and f64",
         .reproducible = WG_SAME_THREADS,
         .open = open_backend,
         .close = free,

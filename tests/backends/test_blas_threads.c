@@ -63,6 +63,21 @@ static wg_value *inverse(wg_value *a)
     return wg_inverse(a); /* lu and triangular_solve */
 }
 
+static wg_value *orthogonal(wg_value *a)
+{
+    return wg_qr(a);
+}
+
+static wg_value *eigenvalues(wg_value *a)
+{
+    return wg_eigh(a);
+}
+
+static wg_value *singular_values(wg_value *a)
+{
+    return wg_svdvals(a);
+}
+
 /* A plan of a backend for a Cholesky factor of n rows */
 static void plan_cholesky(const wg_backend *backend, int64_t n)
 {
@@ -99,7 +114,8 @@ static void blas_has_as_many_threads_as_pay(void **state)
     (void)state;
     if (!wg_lapack_backend())
         skip();
-    wg_value *(*const builds[])(wg_value *) = {cholesky, lu, inverse};
+    wg_value *(*const builds[])(wg_value *) = {cholesky,   lu,          inverse,
+                                               orthogonal, eigenvalues, singular_values};
     for (int i = 0; i < WG_COUNT(builds); i++) {
         check(builds[i], 40, 3, 1);
         check(builds[i], 600, 1, 1);

@@ -243,7 +243,7 @@ static void close_devices(devices *d)
  * may have matrices as large as LAPACK's. */
 static int min_claimed(const wg_backend *b)
 {
-    return b == wg_lapack_backend() ? (SANITIZED ? 5 : 7) : 10;
+    return b == wg_lapack_backend() ? (SANITIZED ? 5 : 12) : 10;
 }
 
 static void print_head(const devices *d)

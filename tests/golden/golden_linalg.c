@@ -88,6 +88,36 @@ static void build_slogdet(golden *c)
     golden_give_results(c, wg_slogdet(golden_in(c, "a")), 2);
 }
 
+static void build_eigh(golden *c)
+{
+    golden_give_results(c, wg_eigh(golden_in(c, "a")), 2);
+}
+
+static void build_svd(golden *c)
+{
+    golden_give_results(c, wg_svd(golden_in(c, "a")), 3);
+}
+
+static void build_qr(golden *c)
+{
+    golden_give_results(c, wg_qr(golden_in(c, "a")), 2);
+}
+
+static void build_lstsq(golden *c)
+{
+    golden_give(c, wg_lstsq(golden_in(c, "a"), golden_in(c, "b")));
+}
+
+static void build_pinv(golden *c)
+{
+    golden_give(c, wg_pinv(golden_in(c, "a"), 0));
+}
+
+static void build_matrix_exp(golden *c)
+{
+    golden_give(c, wg_matrix_exp(golden_in(c, "a")));
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 const golden_op golden_linalg[] = {
@@ -104,5 +134,11 @@ const golden_op golden_linalg[] = {
     {"cholesky_solve", build_cholesky_solve},
     {"linalg.inv", build_inv},
     {"linalg.slogdet", build_slogdet},
+    {"linalg.eigh", build_eigh},
+    {"linalg.svd", build_svd},
+    {"linalg.qr", build_qr},
+    {"linalg.lstsq", build_lstsq},
+    {"linalg.pinv", build_pinv},
+    {"linalg.matrix_exp", build_matrix_exp},
     {NULL, NULL},
 };

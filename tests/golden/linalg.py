@@ -22,6 +22,29 @@ def positive(rng, *shape):
     return a @ a.mT + torch.eye(shape[-1], dtype=torch.float64)
 
 
+def signs(v):
+    """Of the columns: of the components that are at least 0.99 times as large as the largest, the first is positive."""
+    size = v.detach().abs()
+    first = (size >= 0.99 * size.amax(-2, keepdim=True)).to(torch.int8).argmax(-2, keepdim=True)
+    return v.detach().gather(-2, first).sign()
+
+
+def eigh(a):
+    w, v = torch.linalg.eigh((a + a.mT) / 2)
+    return w, v * signs(v)
+
+
+def svd(a):
+    u, s, vt = torch.linalg.svd(a, full_matrices=False)
+    return u * signs(u), s, vt * signs(u).mT
+
+
+def qr(a):
+    q, r = torch.linalg.qr(a)
+    sign = r.detach().diagonal(dim1=-2, dim2=-1).sign()
+    return q * sign.unsqueeze(-2), r * sign.unsqueeze(-1)
+
+
 def cases():
     """name, op, attributes, inputs, function"""
     rng = torch.Generator().manual_seed(1)
@@ -52,6 +75,20 @@ def cases():
         for diagonal in (-2, 0, 1):
             yield ("%s.%d" % (op, diagonal), op, {"diagonal": diagonal}, {"x": matrix(rng, 2, 3, 4, dominant=False)},
                    lambda x, f=f, d=diagonal: f(x, d))
+    for k, shape in enumerate(((4, 4), (2, 3, 5, 5), (1, 1))):
+        yield "eigh.%d" % k, "linalg.eigh", {}, {"a": matrix(rng, *shape, dominant=False)}, eigh
+    for k, shape in enumerate(((4, 4), (2, 5, 3), (3, 6), (2, 1, 1, 3))):
+        yield "svd.%d" % k, "linalg.svd", {}, {"a": matrix(rng, *shape, dominant=False)}, svd
+        yield "qr.%d" % k, "linalg.qr", {}, {"a": matrix(rng, *shape, dominant=False)}, qr
+    for k, shape in enumerate(((4, 4), (2, 5, 3), (3, 6))):
+        yield ("pinv.%d" % k, "linalg.pinv", {}, {"a": matrix(rng, *shape, dominant=False)}, linalg.pinv)
+        yield ("lstsq.%d" % k, "linalg.lstsq", {},
+               {"a": matrix(rng, *shape, dominant=False),
+                "b": torch.rand(*shape[:-1], 2, dtype=torch.float64, generator=rng)},
+               lambda a, b: linalg.lstsq(a, b, driver="gelsd").solution)
+    for k, (shape, scale) in enumerate((((3, 3), 0.1), ((2, 4, 4), 1), ((5, 5), 6), ((1, 1), 3))):
+        yield ("matrix_exp.%d" % k, "linalg.matrix_exp", {},
+               {"a": scale * matrix(rng, *shape, dominant=False)}, linalg.matrix_exp)
 
 
 def packed(t):

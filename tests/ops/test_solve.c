@@ -7,12 +7,12 @@
 /* A plan of y[0..n) on cpu alone, or on all backends. */
 static wg_plan *plan_of(wg_graph *g, wg_value *const *y, size_t n, bool cpu_alone, int threads)
 {
-    static const wg_backend *const none[1];
+    const wg_backend *lapack = wg_lapack_backend();
     wg_plan *p;
     wg_plan_options o = {.outputs = y, .n_outputs = n, .threads = threads, .no_fold = true};
-    const wg_backend *lapack = wg_lapack_backend();
-    o.backends = cpu_alone ? none : &lapack;
-    o.n_backends = cpu_alone || !lapack ? 0 : 1;
+    o.reference = cpu_alone || !lapack;
+    o.backends = o.reference ? NULL : &lapack;
+    o.n_backends = o.reference ? 0 : 1;
     check_that(wg_plan_create(&p, g, &o) == WG_OK, "%s", wg_graph_message(g));
     return p;
 }
@@ -30,6 +30,18 @@ static wg_value *upper(wg_value *a)
 static wg_value *factors(wg_value *a)
 {
     return wg_lu(a);
+}
+static wg_value *orthogonal(wg_value *a)
+{
+    return wg_qr(a);
+}
+static wg_value *eigenvalues(wg_value *a)
+{
+    return wg_eigh(a);
+}
+static wg_value *singular_vectors(wg_value *a)
+{
+    return wg_svd(a);
 }
 static wg_value *solution(wg_value *a)
 {
@@ -68,6 +80,9 @@ static const struct {
     {upper, {INFINITE, GOOD, WITH_NAN}, "matrix [0] has an infinite element at [2,0]"},
     {factors, {GOOD, SINGULAR, SINGULAR}, "matrix [1] is singular: pivot 3 of elimination is 0"},
     {factors, {GOOD, WITH_NAN, SINGULAR}, "matrix [1] has NaN at [1,2]"},
+    {orthogonal, {GOOD, WITH_NAN, INFINITE}, "matrix [1] has NaN at [1,2]"},
+    {eigenvalues, {GOOD, GOOD, WITH_NAN}, "matrix [2] has NaN at [1,2]"},
+    {singular_vectors, {GOOD, INFINITE, GOOD}, "matrix [1] has an infinite element at [2,0]"},
     {solution, {SINGULAR, GOOD, GOOD}, "matrix [0] is singular: pivot 3 of elimination is 0"},
     {inverse, {GOOD, GOOD, SINGULAR}, "matrix [2] is singular: pivot 3 of elimination is 0"},
     {logdet, {GOOD, GOOD, SINGULAR}, "matrix [2] is singular: pivot 3 of elimination is 0"},

@@ -1,4 +1,5 @@
-/* The LAPACK backend: factorisations and triangular systems by LAPACKE and CBLAS, f32 and f64. */
+/* The LAPACK backend: factorisations, eigenvalues and triangular systems by LAPACKE and CBLAS, f32
+ * and f64. */
 #ifndef WG_BACKENDS_LAPACK_H
 #define WG_BACKENDS_LAPACK_H
 

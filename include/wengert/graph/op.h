@@ -92,14 +92,17 @@ WG_API void wg_call_fail_at(wg_call *call, int k, int64_t element, const char *f
 /** Maximum number of operands of a sample. */
 enum { WG_MAX_SAMPLE_OPERANDS = 12 };
 
-/** What the last two axes of a float operand are, if they are square matrices that an op
- *  factorises: random numbers alone may make them singular. */
+/** What the last two axes of a float operand are, if they are matrices that an op factorises:
+ *  random numbers alone may make them singular.  n is the larger of their two sizes. */
 typedef enum wg_matrices {
     WG_MATRICES_ANY = 0,  /* numbers of the range, and nothing else */
-    WG_MATRICES_DOMINANT, /* 2 n max(|lo|, |hi|) is added to the diagonal of each n x n matrix: it
-                             dominates its row, and the symmetric part is positive definite */
+    WG_MATRICES_DOMINANT, /* 2 n max(|lo|, |hi|) is added to the diagonal: it dominates its row, and
+                             the symmetric part of a square matrix is positive definite */
     WG_MATRICES_ROTATED,  /* the same, then row i + 1 becomes row i, and row 0 the last: elimination
                              has to exchange rows */
+    WG_MATRICES_SPREAD,   /* i + 1 times as much is added to element i of the diagonal: eigenvalues
+                             and singular values are far apart, and no component of a vector is
+                             nearly as large as its largest */
 } wg_matrices;
 
 /** One operand.  Floats are drawn from (lo, hi), pairwise distinct over all operands of the sample
@@ -130,6 +133,9 @@ typedef struct wg_sample {
 /** The same with rows out of order: WG_MATRICES_ROTATED. */
 #define WG_ROTATED(lo, hi, ...)                                                                    \
     {WG_DTYPE_DEFAULT, WG_STATIC_SHAPE(__VA_ARGS__), (lo), (hi), WG_MATRICES_ROTATED}
+/** The same with diagonals that grow: WG_MATRICES_SPREAD. */
+#define WG_SPREAD(lo, hi, ...)                                                                     \
+    {WG_DTYPE_DEFAULT, WG_STATIC_SHAPE(__VA_ARGS__), (lo), (hi), WG_MATRICES_SPREAD}
 /** Operand of a static table: i64 in [lo, hi), then rank and dimensions. */
 #define WG_INTS(lo, hi, ...)                                                                       \
     {WG_I64, WG_STATIC_SHAPE(__VA_ARGS__), (lo), (hi), WG_MATRICES_ANY}

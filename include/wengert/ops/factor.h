@@ -32,6 +32,13 @@ WG_API wg_value *(wg_cholesky)(const char *at, wg_value *a, wg_triangle triangle
 WG_API wg_value *(wg_lu)(const char *at, wg_value *a);
 #define wg_lu(...) wg_lu(WG_HERE, __VA_ARGS__)
 
+/** q r = a for a [..., m, n] and k = min(m, n).  Result 0 (returned) is q [..., m, k], whose
+ * columns are orthonormal; result 1 is r [..., k, n], upper triangular with a diagonal that is not
+ * negative, which makes both unique where the first k columns of a are independent.  The gradient
+ * needs them to be: a zero on the diagonal of r ends the run there. */
+WG_API wg_value *(wg_qr)(const char *at, wg_value *a);
+#define wg_qr(...) wg_qr(WG_HERE, __VA_ARGS__)
+
 /** y[..., i, :] = x[..., p[..., i], :] for x [..., n, k] and p [..., n] of integers; leading axes
  * broadcast.  Each batch has its own p, unlike in wg_take. */
 WG_API wg_value *(wg_permute_rows)(const char *at, wg_value *x, wg_value *p);

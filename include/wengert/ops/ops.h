@@ -21,6 +21,7 @@
 #include "wengert/ops/einsum.h"
 #include "wengert/ops/fft.h"
 #include "wengert/ops/solve.h"
+#include "wengert/ops/spectrum.h"
 #include "wengert/ops/quantize.h"
 #include "wengert/ops/movement.h"
 #include "wengert/ops/slice.h"

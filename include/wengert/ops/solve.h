@@ -1,4 +1,4 @@
-/* Systems of linear equations, inverses and determinants, by the factorisations of
+/* Systems of linear equations, least squares, inverses and determinants, by the factorisations of
  * wengert/ops/factor.h.  A plan merges equal factorisations: solutions, gradients and the
  * determinant of one matrix share a single one.  A matrix that is singular, or that holds NaN or
  * infinity, ends the run with WG_EDATA. */
@@ -34,6 +34,13 @@ WG_API wg_value *(wg_solve_transposed)(const char *at, wg_value *a, wg_value *b)
 WG_API wg_value *(wg_cholesky_solve)(const char *at, wg_value *factor, wg_value *b,
                                      wg_triangle triangle);
 #define wg_cholesky_solve(...) wg_cholesky_solve(WG_HERE, __VA_ARGS__)
+
+/** Least squares: the x [..., n, k] of least |a x - b| for a [..., m, n] and b [..., m, k], and if
+ * m < n the shortest of those with a x = b; leading axes broadcast, and a vector b is as in
+ * wg_solve.  a must have full rank: a zero on the diagonal of its factor r (wg_qr) ends the run,
+ * and wg_pinv takes any a. */
+WG_API wg_value *(wg_lstsq)(const char *at, wg_value *a, wg_value *b);
+#define wg_lstsq(...) wg_lstsq(WG_HERE, __VA_ARGS__)
 
 /** The inverse of a [..., n, n].  To multiply by it, wg_solve is faster and more precise. */
 WG_API wg_value *(wg_inverse)(const char *at, wg_value *a);
