@@ -27,7 +27,7 @@ static const struct row {
     {&wg_op_lu, "getrf", 32, wgi_lapack_lu_f32, wgi_lapack_lu_f64},
     {&wg_op_triangular_solve, "trsm", 8, wgi_lapack_triangular_solve_f32,
      wgi_lapack_triangular_solve_f64},
-    {&wg_op_qr, "gelqf", 8, wgi_lapack_qr_f32, wgi_lapack_qr_f64},
+    {&wg_op_qr, "gelqf", 40, wgi_lapack_qr_f32, wgi_lapack_qr_f64},
     {&wg_op_eigh, "syevd", 8, wgi_lapack_eigh_f32, wgi_lapack_eigh_f64},
     {&wg_op_svd, "gesdd", 8, wgi_lapack_svd_f32, wgi_lapack_svd_f64},
 };
