@@ -257,11 +257,11 @@ static bool is_finite(real x)
 static bool is_spoilt(const simd_fft *f, int64_t i)
 {
     const ends e = ends_of(f);
-    const int64_t step = e.in_numbers * f->inner, parts = e.in_numbers;
+    const int64_t step = e.in_numbers * f->inner;
     const real *x =
         (const real *)f->x + (i / f->inner * e.in * f->inner + i % f->inner) * e.in_numbers;
     for (int64_t k = 0; k < e.in; k++)
-        for (int64_t part = 0; part < parts; part++) {
+        for (int64_t part = 0; part < e.in_numbers; part++) {
             const bool counts = f->kind != SIMD_FFT_FROM || part == 0 || (k > 0 && 2 * k != f->n);
             if (counts && !is_finite(x[k * step + part]))
                 return true;
