@@ -10,10 +10,9 @@
 
 wg_status wgi_graph_error(wgi_trial *t, wg_status status)
 {
+    const char *why = wg_graph_message(t->g);
     if (status != WG_OK && !*t->report->message)
-        wgi_trial_error(t, status, "%s",
-                        wg_graph_status(t->g) == WG_OK ? wg_status_text(status)
-                                                       : wg_graph_message(t->g));
+        wgi_trial_error(t, status, "%s", *why ? why : wg_status_text(status));
     return status;
 }
 

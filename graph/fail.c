@@ -3,7 +3,7 @@
 #include "graph/error.h"
 #include "graph/grow.h"
 #include "graph/internal.h"
-#include "graph/passing.h"
+#include "graph/refusal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +19,16 @@ const char *wg_graph_message(const wg_graph *g)
 {
     if (!g)
         return "the graph is NULL: out of memory";
-    if (g->status == WG_OK)
+    if (g->status == WG_OK && g->refused == WG_OK)
         return "";
-    return g->message ? g->message : wg_status_text(g->status);
+    return g->message ? g->message : wg_status_text(g->status != WG_OK ? g->status : g->refused);
 }
 
 void wgi_graph_stick(wg_graph *g, wg_status status, const char *format, ...)
 {
     if (g->status != WG_OK)
         return;
+    wgi_graph_forget_refusal(g);
     g->status = status;
     va_list args, again;
     va_start(args, format);
@@ -73,25 +74,20 @@ wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, const cha
     return NULL;
 }
 
-void wgi_graph_let_pass(wg_graph *g)
+wg_status wgi_graph_refuse(wg_graph *g)
 {
-    if (g && g->status != WG_OK)
-        g->passing = true;
+    g->refused = g->status;
+    g->status = WG_OK;
+    return g->refused;
 }
 
-wg_status wgi_graph_lasting_status(const wg_graph *g)
+void wgi_graph_forget_refusal(wg_graph *g)
 {
-    return g && g->passing ? WG_OK : wg_graph_status(g);
-}
-
-void wgi_graph_retry(wg_graph *g)
-{
-    if (!g || !g->passing)
+    if (g->refused == WG_OK)
         return;
     free(g->message);
     g->message = NULL;
-    g->status = WG_OK;
-    g->passing = false;
+    g->refused = WG_OK;
 }
 
 const char *wgi_graph_enter(wg_graph *g, const char *who)

@@ -40,8 +40,8 @@ struct wg_graph {
     const char *leaf;   /* the name of the leaf that is being built; NULL: none */
     uint64_t next_key;
     wg_status status;
-    bool passing;  /* graph/passing.h */
-    char *message; /* NULL, or text on the heap  */
+    wg_status refused; /* graph/refusal.h; WG_OK if status is not */
+    char *message;     /* of either; NULL, or text on the heap */
 };
 
 /* wgi_reserve for one more item; false (and the graph in error) without memory. */

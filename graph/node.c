@@ -1,6 +1,7 @@
 /* Nodes: one application of an op, checked as it is built. */
 #include "graph/internal.h"
 #include "graph/leaf.h"
+#include "graph/refusal.h"
 
 #include <string.h>
 
@@ -229,6 +230,7 @@ wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attr
         g = wg_graph_of(in[i]);
     if (!g || g->status != WG_OK)
         return NULL;
+    wgi_graph_forget_refusal(g);
     if (!op || !op->name)
         wg_graph_fail(g, WG_EINVAL, at, "wg_apply", "an op without a name");
     else if (n_in < 0 || (n_in > 0 && !in))

@@ -145,9 +145,10 @@ static bool run(ox_import *m, wg_graph *g, const wg_value *v, wg_value *copy)
     const wg_evaluator *e = wg_plan_evaluator();
     void *state = NULL;
     bool done = false;
-    if (!copy || e->create(&state, g, &copy, 1) != WG_OK)
-        wgi_ox_stop(m, wg_graph_status(g) == WG_OK ? WG_ENOMEM : wgi_ox_status(wg_graph_status(g)),
-                    "%s", wg_graph_message(g));
+    wg_status status = copy ? e->create(&state, g, &copy, 1) : wg_graph_status(g);
+    if (status != WG_OK || !copy)
+        wgi_ox_stop(m, status == WG_OK ? WG_ENOMEM : wgi_ox_status(status), "%s",
+                    wg_graph_message(g));
     else if (e->run(state, 0) != WG_OK)
         wgi_ox_stop(m, WG_EDATA, "%s", e->message(state));
     else

@@ -1,7 +1,7 @@
 /* The order of planning. */
 #include "backends/plan/planner.h"
 #include "backends/plan/workspace.h"
-#include "graph/passing.h"
+#include "graph/refusal.h"
 #include "graph/threads.h"
 
 #include <stdlib.h>
@@ -86,10 +86,9 @@ static void clear_results(const wg_plan *p)
 
 static wg_status refuse_nowhere(wg_graph *g)
 {
-    wgi_graph_retry(g);
-    if (wg_graph_status(g) == WG_OK) {
+    if (g && wg_graph_status(g) == WG_OK) {
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_plan_create", "`out` is NULL");
-        wgi_graph_let_pass(g);
+        wgi_graph_refuse(g);
     }
     return WG_EINVAL;
 }
@@ -99,14 +98,13 @@ wg_status wg_plan_create(wg_plan **out, wg_graph *g, const wg_plan_options *opti
     if (!out)
         return refuse_nowhere(g);
     *out = NULL;
-    wgi_graph_retry(g);
     if (wg_graph_status(g) != WG_OK)
         return wg_graph_status(g);
+    wgi_graph_forget_refusal(g);
     wg_plan *plan = calloc(1, sizeof *plan);
     if (!plan) {
         wg_graph_fail(g, WG_ENOMEM, NULL, "wg_plan_create", "out of memory");
-        wgi_graph_let_pass(g);
-        return WG_ENOMEM;
+        return wgi_graph_refuse(g);
     }
     wgi_planner p;
     size_t count;
@@ -117,8 +115,7 @@ wg_status wg_plan_create(wg_plan **out, wg_graph *g, const wg_plan_options *opti
     wgi_planner_close(&p, plan);
     if (!ok) {
         wg_plan_free(plan);
-        wgi_graph_let_pass(g);
-        return wg_graph_status(g);
+        return wgi_graph_refuse(g);
     }
     wgi_plan_wire(plan);
     clear_results(plan);

@@ -4,7 +4,6 @@
  *
  * What stands here is what parse.c reads: both change together. */
 #include "graph/file/internal.h"
-#include "graph/passing.h"
 
 #include <stdlib.h>
 
@@ -294,7 +293,7 @@ wg_status wg_graph_print(const wg_graph *g, FILE *f)
     for (size_t i = 0; i < g->n_nodes; i++)
         print_node(f, g->nodes[i]);
     print_marks(f, g);
-    if (wgi_graph_lasting_status(g) != WG_OK) {
+    if (wg_graph_status(g) != WG_OK) {
         fputs("error ", f);
         print_quoted(f, wg_graph_message(g), '\'');
         fputc('\n', f);

@@ -24,7 +24,6 @@
 #include "graph/error.h"
 #include "graph/grow.h"
 #include "graph/json.h"
-#include "graph/passing.h"
 #include "graph/picture/internal.h"
 
 #include <stdlib.h>
@@ -357,7 +356,7 @@ wg_status wg_graph_write_page(const wg_graph *g, const char *title, FILE *file, 
     wgi_error_clear(error);
     if (!g || !file)
         return wgi_error_set(error, WG_EINVAL, "wg_graph_write_page: an argument is NULL");
-    if (wgi_graph_lasting_status(g) != WG_OK)
+    if (wg_graph_status(g) != WG_OK)
         return wgi_error_set(error, wg_graph_status(g), "%s", wg_graph_message(g));
     return wgi_page_write(g, title, NULL, file, error);
 }

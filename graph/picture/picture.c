@@ -1,6 +1,5 @@
 /* Creating, writing and freeing pictures. */
 #include "graph/picture/internal.h"
-#include "graph/passing.h"
 
 #include <stdlib.h>
 
@@ -9,7 +8,7 @@ enum { DEFAULT_SECONDS = 30 };
 /* Places, boxes and what they hold. */
 static wg_status build(wg_picture *p)
 {
-    if (wgi_graph_lasting_status(p->g) != WG_OK)
+    if (wg_graph_status(p->g) != WG_OK)
         return wgi_error_set(p->error, wg_graph_status(p->g), "%s", wg_graph_message(p->g));
     if (p->options.depth < 0)
         return wgi_error_set(p->error, WG_EINVAL, "a negative depth");

@@ -48,7 +48,7 @@ static wg_status build_plan_and_run(void)
     wg_status status =
         wg_plan_create(&p, g, &(wg_plan_options){.reference = true, .poison = true, .threads = 1});
     if (status != WG_OK)
-        assert_true(!p && *wg_graph_message(g) && wg_graph_status(g) == status);
+        assert_true(!p && *wg_graph_message(g));
     if (status == WG_OK)
         fill(p, g);
     if (status == WG_OK && (wg_plan_check(p) == WG_ENOMEM || wg_plan_run(p, 0) != WG_OK))

@@ -56,8 +56,9 @@ WG_API void wg_graph_free(wg_graph *g);
 
 /** The status of the first error, or WG_OK; WG_ENOMEM for NULL. */
 WG_API wg_status wg_graph_status(const wg_graph *g);
-/** The first error as "scope: op(operands): what (file:line)", or "".  Lives as long as the
- *  graph. */
+/** The first error as "scope: op(operands): what (file:line)", or "".  If there is none, why the
+ *  last wg_plan_create failed, until the next node or plan; that leaves the status WG_OK.  Lives
+ *  until then, or as long as the graph. */
 WG_API const char *wg_graph_message(const wg_graph *g);
 
 /** Appends a name (without '/') to the current scope, the path under which nodes are built:
