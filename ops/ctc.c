@@ -87,6 +87,12 @@ static bool infer_grad(wg_node *n)
 
 /* ---- the chain of states as nodes ------------------------------------------------------------ */
 
+/* x in the dtype of the chain: f32 for 16 bits, of which f16 does not reach NEVER. */
+static wg_value *widened(wg_value *x)
+{
+    return wg_dtype_size(x->dtype) < 4 ? wg_cast(x, WG_F32) : x;
+}
+
 /* In the place of -inf, whose differences would be NaN.  No sum of real log-probabilities comes
  * near it; a path with one of these is below NEVER / 10. */
 #define NEVER (-1e20)
@@ -158,7 +164,8 @@ static chain chain_of(const wg_node *n, int i)
                .classes = x[2],
                .states = 2 * n->in[i + 1]->shape.dim[1] + 1};
     wg_shape column = WG_SHAPE(x[0], 1), all = WG_SHAPE(x[0], x[1], c.states);
-    c.never = wg_scalar_like(n->in[i], NEVER);
+    wg_value *log_probs = widened(n->in[i]);
+    c.never = wg_scalar_like(log_probs, NEVER);
     c.lengths = wg_reshape(wg_cast(n->in[i + 2], WG_I64), column);
     c.labels = wg_reshape(wg_cast(n->in[i + 3], WG_I64), column);
     c.symbol = symbols_of(&c, n->in[i + 1], (double)a->blank);
@@ -166,7 +173,7 @@ static chain chain_of(const wg_node *n, int i)
         wg_not_equal(c.symbol, wg_fill(n->graph, WG_I64, WG_SCALAR, (double)a->blank));
     c.may_skip = wg_logical_and(is_label, wg_not_equal(c.symbol, moved(&c, c.symbol, 2, -1)));
     c.ids = wg_expand(wg_reshape(c.symbol, WG_SHAPE(x[0], 1, c.states)), all);
-    c.emissions = wg_maximum(wg_gather(n->in[i], c.ids, 2), c.never);
+    c.emissions = wg_maximum(wg_gather(log_probs, c.ids, 2), c.never);
     return c;
 }
 
@@ -219,8 +226,26 @@ static wg_value *weights(const wg_node *n, const chain *c)
 
 /* ---- expansions ------------------------------------------------------------------------------ */
 
+/* A node of 16 bits is itself in f32 between casts: f16 does not reach NEVER.  Returns whether n is
+ * one. */
+static bool widen(wg_node *n, wg_value **y)
+{
+    enum { MAX_OPERANDS = 5 };
+    wg_value *in[MAX_OPERANDS];
+    wg_dtype dtype = n->out[0]->dtype;
+    if (!wg_dtype_is_half(dtype))
+        return false;
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = n->in[i]->dtype == dtype ? wg_cast(n->in[i], WG_F32) : n->in[i];
+    wg_value *wide = wgi_apply_list(WG_HERE, n->op, n->attrs, in, (size_t)n->n_in);
+    y[0] = wg_cast(wide, dtype);
+    return true;
+}
+
 static void expand(wg_node *n, wg_value **y)
 {
+    if (widen(n, y))
+        return;
     const wg_ctc_attrs *a = n->attrs;
     chain c = chain_of(n, 0);
     wg_value **alpha = room_for_frames(&c), *impossible;
@@ -233,8 +258,9 @@ static void expand(wg_node *n, wg_value **y)
     wg_value *weight = weights(n, &c);
     if (weight)
         loss = wg_mul(loss, weight);
-    y[0] = a->reduction == WG_LOSS_NONE ? wg_reshape(loss, WG_SHAPE(c.examples))
+    loss = a->reduction == WG_LOSS_NONE ? wg_reshape(loss, WG_SHAPE(c.examples))
                                         : wg_sum(loss, WG_ALL_AXES, WG_DROP);
+    y[0] = wg_cast(loss, n->in[0]->dtype);
 }
 
 /* The probability of each state at each frame, [N, T, L], with beta from the last frame on. */
@@ -263,25 +289,30 @@ static wg_value *no_gradient(wg_value *like, const wg_ctc_attrs *a)
 
 static void expand_grad(wg_node *n, wg_value **y)
 {
+    if (widen(n, y))
+        return;
     const wg_ctc_attrs *a = n->attrs;
     chain c = chain_of(n, 1);
     wg_value **alpha = room_for_frames(&c), *impossible;
-    wg_value *zeros = wg_zeros_like(n->in[1]);
     if (!alpha || !c.never)
         return;
-    y[0] = zeros;
-    if (c.frames == 0)
+    if (c.frames == 0) {
+        y[0] = wg_zeros_like(n->in[1]);
         return;
+    }
     make_alpha(&c, alpha);
     wg_value *log_p = log_likelihood(&c, alpha[c.frames], &impossible);
+    wg_value *zeros = wg_fill(c.graph, c.never->dtype, n->in[1]->shape, 0);
     wg_value *of_class = wg_scatter_add(zeros, c.ids, occupation(&c, alpha, log_p), 2);
-    wg_value *dy = a->reduction == WG_LOSS_NONE ? wg_reshape(n->in[0], WG_SHAPE(c.examples, 1))
-                                                : wg_expand(n->in[0], WG_SHAPE(c.examples, 1));
+    wg_value *dy = widened(n->in[0]);
+    dy = a->reduction == WG_LOSS_NONE ? wg_reshape(dy, WG_SHAPE(c.examples, 1))
+                                      : wg_expand(dy, WG_SHAPE(c.examples, 1));
     wg_value *weight = weights(n, &c);
     dy = weight ? wg_mul(dy, weight) : dy;
     wg_value *d = wg_neg(wg_mul(of_class, wg_reshape(dy, WG_SHAPE(c.examples, 1, 1))));
     wg_value *bad = wg_logical_and(wg_less(count_up(&c, c.frames), c.lengths), impossible);
-    y[0] = wg_where(wg_reshape(bad, WG_SHAPE(c.examples, c.frames, 1)), no_gradient(d, a), d);
+    bad = wg_reshape(bad, WG_SHAPE(c.examples, c.frames, 1));
+    y[0] = wg_cast(wg_where(bad, no_gradient(d, a), d), n->in[1]->dtype);
 }
 
 /* ---- gradient -------------------------------------------------------------------------------- */

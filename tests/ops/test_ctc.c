@@ -130,6 +130,40 @@ static void kernels_are_their_expansions(void **state)
     assert_true(finite > 500);
 }
 
+/* Derivatives of second order are made by the expansion, in bf16 and f16 too.  The numbers are
+ * exact in all dtypes, so the results differ by their own rounding and that of the gradient. */
+static void second_derivatives_of_16_bits(void **state)
+{
+    (void)state;
+    enum { N = 2, T = 5, C = 3, S = 2, COUNT = N * T * C };
+    static const wg_dtype dtypes[] = {WG_F64, WG_BF16, WG_F16};
+    static const double unit[] = {0, 0x1p-8, 0x1p-11};
+    const int64_t targets[N * S] = {1, 2, 2, 2}, frames[N] = {T, T - 1}, labels[N] = {S, 1};
+    double numbers[COUNT], expected[COUNT], largest = 0;
+    for (int i = 0; i < COUNT; i++)
+        numbers[i] = -0.25 * (1 + i * 5 % 7);
+    for (int k = 0; k < WG_COUNT(dtypes); k++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_cast(wg_constant(g, WG_F64, WG_SHAPE(N, T, C), numbers), dtypes[k]), *d2;
+        problem q = problem_of(x, WG_I64, S, targets, frames, labels, NULL);
+        wg_value *squares = wg_sum(wg_square(q.y[1]), WG_ALL_AXES, WG_DROP);
+        check_that(wg_grad(squares, &x, 1, &d2) == WG_OK, "%s", wg_graph_message(g));
+        wg_value *wide = wg_cast(d2, WG_F64);
+        wg_plan *p = small_run(g, &wide, 1, 1);
+        for (int i = 0; i < COUNT; i++) {
+            double y = small_at(p, wide, i);
+            if (k == 0)
+                largest = fmax(largest, fabs(expected[i] = y));
+            else if (!(fabs(y - expected[i]) <= 8 * unit[k] * largest))
+                fail_msg("element %d in %s is %g, expected %g", i, wg_dtype_name(dtypes[k]), y,
+                         expected[i]);
+        }
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+    assert_true(largest > 0.01);
+}
+
 /* ---- infinite losses, empty sequences -------------------------------------------------------- */
 
 /* Five examples over 2 frames, of which 1, 2 and 3 have no path: two equal labels need 3 frames, a
@@ -260,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_sequences_have_the_known_number_of_alignments),
         cmocka_unit_test(kernels_are_their_expansions),
+        cmocka_unit_test(second_derivatives_of_16_bits),
         cmocka_unit_test(without_a_path_the_loss_is_infinite_or_0),
         cmocka_unit_test(what_is_beyond_the_lengths_is_not_read),
         cmocka_unit_test(bad_data_is_named),
