@@ -37,6 +37,7 @@
     CALL(primitive_desc_destroy)                                                                   \
     CALL(reorder_primitive_desc_create)                                                            \
     CALL(primitive_create)                                                                         \
+    CALL(primitive_get_primitive_desc)                                                             \
     CALL(primitive_execute)                                                                        \
     CALL(primitive_destroy)                                                                        \
     CALL(sgemm)

@@ -225,13 +225,17 @@ static bool make_primitive(dnnl_primitive_t *out, const_dnnl_primitive_desc_t pd
     return false;
 }
 
-/* The step of a primitive, with its scratchpad; NULL on failure. */
+/* The step of a primitive, with its scratchpad; NULL on failure.  The cache may give a primitive
+ * that was made of another descriptor, which is equal but for strides of axes of size 1: these can
+ * decide whether a matrix is copied to the scratchpad, so the primitive itself is asked for it. */
 static step *add_step(maker *m, const_dnnl_primitive_desc_t pd)
 {
     step *s = &m->k->steps[m->k->n_steps++];
-    od_const_md pad = wgi_dnnl.primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
-    if (!make_primitive(&s->primitive, pd))
+    const_dnnl_primitive_desc_t own;
+    if (!make_primitive(&s->primitive, pd) ||
+        wgi_dnnl.primitive_get_primitive_desc(s->primitive, &own) != dnnl_success)
         return NULL;
+    od_const_md pad = wgi_dnnl.primitive_desc_query_md(own, dnnl_query_scratchpad_md, 0);
     if (pad && wgi_od_md_bytes(pad)) {
         od_binding place = take(m, OD_SCRATCH, DNNL_ARG_SCRATCHPAD, pad);
         if (!add_arg(m, s, pad, &place))

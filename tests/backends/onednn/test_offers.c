@@ -191,6 +191,53 @@ static void groups_of_sixteen_channels_are_left_to_minimal_filtering(void **stat
     assert_string_equal(backend_of_groups(4, 2, 32, 2), "onednn");
 }
 
+/* Runs the kernel of n with bytes behind its scratch that must stay, and keeps it in *k. */
+static void run_guarded(void *state, const wg_node *n, wg_kernel *k)
+{
+    enum { GUARD = 4096, MOST = 13 * 3 * 3 * 3 };
+    static float numbers[MOST], results[MOST];
+    const void *in[] = {numbers, numbers};
+    void *out[] = {results};
+    assert_int_equal(wg_onednn_backend()->prepare(state, n, k), WG_OK);
+    unsigned char *scratch = aligned_alloc(64, (k->scratch + 63) / 64 * 64 + GUARD);
+    assert_non_null(scratch);
+    memset(scratch + k->scratch, 0xa5, GUARD);
+    k->run(&(wg_call){
+        .node = n, .in = in, .out = out, .state = k->state, .scratch = scratch, .threads = 2});
+    for (int i = 0; i < GUARD; i++)
+        check_that(scratch[k->scratch + (size_t)i] == 0xa5, "byte %d behind the scratch", i);
+    free(scratch);
+}
+
+/* The outer products u v' of columns and of rows given transposed differ in strides of axes of size
+ * 1 alone: one primitive in the cache of oneDNN, which then copied v to a scratchpad that the
+ * descriptor of the second product did not have. */
+static void a_primitive_of_the_cache_has_its_own_scratchpad(void **state)
+{
+    (void)state;
+    const wg_backend *onednn = wg_onednn_backend();
+    for (int rows_first = 0; rows_first < 2; rows_first++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *column = wg_input(g, "column", WG_F32, WG_SHAPE(12 + rows_first, 3, 3, 1)),
+                 *row = wg_input(g, "row", WG_F32, WG_SHAPE(12 + rows_first, 3, 1, 3));
+        const wg_node *of[] = {wg_matmul_t(column, column, WG_NT)->node,
+                               wg_matmul_t(row, row, WG_TN)->node};
+        void *backend = NULL;
+        wg_kernel k[2];
+        assert_int_equal(onednn->open(&backend, &(wg_backend_config){.threads = 2}), WG_OK);
+        onednn->enter(backend);
+        for (int i = 0; i < 2; i++) /* as a plan does: all descriptors are made first */
+            assert_null(onednn->refuses(backend, of[i]));
+        for (int i = 0; i < 2; i++)
+            run_guarded(backend, of[i ^ rows_first], &k[i]);
+        for (int i = 0; i < 2; i++)
+            onednn->finish(backend, &k[i]);
+        onednn->leave(backend);
+        onednn->close(backend);
+        wg_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +247,7 @@ int main(void)
         cmocka_unit_test(one_or_two_rows_are_left_to_own_kernels),
         cmocka_unit_test(large_planes_of_depthwise_gradients_are_left_to_own_kernels),
         cmocka_unit_test(groups_of_sixteen_channels_are_left_to_minimal_filtering),
+        cmocka_unit_test(a_primitive_of_the_cache_has_its_own_scratchpad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
