@@ -1,5 +1,6 @@
 /* Numbers of 8 bits: the ops, and graphs rewritten to use them. */
 #include "tests/plans.h"
+#include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
 #include "wengert/backends/simd.h"
 #include "wengert/models/layers.h"
@@ -60,6 +61,46 @@ static void rows_are_rounded_to_their_own_grid(void **state)
         wg_plan_free(p);
         wg_graph_free(g);
     }
+}
+
+/* ---- gradients ------------------------------------------------------------------------------- */
+
+/* y = sum is linear in the bias and, without it, in each of the scales: <s, dy/ds> = y. */
+static void gradients_reach_bias_and_scales(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, IN = 4, OUT = 2 };
+    const double numbers[ROWS * IN] = {1, -2, 0.5, 3, 2, 2, -1, 0.25, 4, 1, 1, -3};
+    const double weights[OUT * IN] = {1, 2, -1, 0.5, -0.5, 3, 1, 1}, biases[OUT] = {0.5, -1};
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_constant(g, WG_F64, WG_SHAPE(ROWS, IN), numbers), *q = wg_quantize(x);
+    wg_value *w = wg_quantize(wg_constant(g, WG_F64, WG_SHAPE(OUT, IN), weights));
+    wg_value *bias = wg_constant(g, WG_F64, WG_SHAPE(OUT), biases), *d[4];
+    wg_value *of[] = {wg_result_of(q, 1), wg_result_of(w, 1), bias, x};
+    wg_value *y =
+        wg_sum(wg_quantized_linear(q, of[0], w, of[1], bias, WG_ACTIVATION_NONE), WG_ALL_AXES, 0);
+    check_that(wg_grad(y, of, 4, d) == WG_OK, "%s", wg_graph_message(g));
+    for (int i = 0; i < 4; i++)
+        wg_output(d[i], (const char *[]){"d0", "d1", "db", "dx"}[i]);
+    wg_output(y, "y");
+    for (int i = 0; i < 2; i++)
+        wg_output(of[i], (const char *[]){"s0", "s1"}[i]);
+    wg_plan *p = plan_of(g, NULL);
+    run(p, 1);
+    const double *db = wg_plan_f64(p, d[2]), *dx = wg_plan_f64(p, d[3]);
+    double plain = wg_plan_scalar(p, y) - ROWS * (biases[0] + biases[1]);
+    assert_true(db[0] == ROWS && db[1] == ROWS);
+    for (int i = 0; i < 2; i++) {
+        const double *s = wg_plan_f64(p, of[i]), *ds = wg_plan_f64(p, d[i]);
+        double sum = 0;
+        for (int64_t k = 0; k < wg_value_count(of[i]); k++)
+            sum += s[k] * ds[k];
+        check_that(fabs(sum - plain) <= 1e-12, "%g, expected %g", sum, plain);
+    }
+    double ds = wg_plan_f64(p, d[0])[0]; /* x has the scale |3| / 127 in its first row */
+    assert_true(dx[0] == 0 && fabs(dx[3] - ds / 127) <= 1e-15);
+    wg_plan_free(p);
+    wg_graph_free(g);
 }
 
 /* ---- refusals -------------------------------------------------------------------------------- */
@@ -285,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_rounded_to_their_own_grid),
+        cmocka_unit_test(gradients_reach_bias_and_scales),
         cmocka_unit_test(bad_operands_are_refused),
         cmocka_unit_test(products_with_parameters_become_integers),
         cmocka_unit_test(representable_numbers_are_exact),

@@ -5,7 +5,8 @@
  * |x - s q| <= s / 2: symmetric, scaled by the largest magnitude of the row, so nothing is clipped.
  * A product of two such rows is an exact sum of integers, times both scales.
  *
- * These ops are for inference: rounding has no derivative, and none is defined. */
+ * These ops are for inference.  Rounding has the derivative zero, so gradients reach scales and
+ * biases, and a quantised tensor only through its scales. */
 #ifndef WG_OPS_QUANTIZE_H
 #define WG_OPS_QUANTIZE_H
 
