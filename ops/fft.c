@@ -170,7 +170,8 @@ const wg_op wg_op_fft = {
 };
 const wg_op wg_op_rfft = {
     .name = "rfft",
-    .formula = "y[k] = c[k] sum of x[j] e^(-2 pi i jk / n) along axis, k <= n / 2",
+    .formula = "y[k] = c sum of x[j] e^(-2 pi i jk / n) along axis, k <= n / 2; c = 2 where "
+               "weighted and 0 < k < n / 2, else 1",
     .family = WG_FAMILY_LINEAR_ALGEBRA,
     .operands = "x",
     .flags = WG_OP_UNFOLDED,
@@ -183,7 +184,8 @@ const wg_op wg_op_rfft = {
 };
 const wg_op wg_op_irfft = {
     .name = "irfft",
-    .formula = "y[j] = Re sum over k <= n / 2 of c[k] x[k] e^(2 pi i jk / n) along axis",
+    .formula = "y[j] = Re sum over k <= n / 2 of c x[k] e^(2 pi i jk / n) along axis; c = 2 where "
+               "weighted and 0 < k < n / 2, else 1",
     .family = WG_FAMILY_LINEAR_ALGEBRA,
     .operands = "x",
     .flags = WG_OP_UNFOLDED,
