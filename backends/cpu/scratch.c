@@ -1,6 +1,7 @@
 #include "backends/cpu/scratch.h"
 #include "backends/axis.h"
 #include "backends/batch.h"
+#include "backends/matrix_exp.h"
 #include "wengert/ops/fft.h"
 #include "wengert/ops/table.h"
 
@@ -56,7 +57,7 @@ static size_t svd(const wg_node *n)
 static size_t matrix_exp(const wg_node *n)
 {
     wgi_batch b = wgi_batch_of(&n->in[0]->shape);
-    return (size_t)(b.count * cpu_matrix_exp_numbers(b.rows)) * sizeof(double);
+    return (size_t)(b.count * wgi_matrix_exp_numbers(b.rows)) * sizeof(double);
 }
 
 static const struct {

@@ -24,8 +24,7 @@ static inline int64_t cpu_ctc_numbers(const wg_value *targets, int64_t rows)
 /* 8-byte numbers for a matrix [m, n], of which k = min(m, n) and q = max(m, n):
  * qr: the reflections [n, m], the factor q [k, m], and [k] twice;
  * eigh: the matrix and its vectors, [n, n];
- * svd: the vectors of both sides, [k, q] and [k, k];
- * matrix_exp: powers 1 to 4 of the matrix, and two sums, [n, n]. */
+ * svd: the vectors of both sides, [k, q] and [k, k]. */
 static inline int64_t cpu_qr_numbers(int64_t m, int64_t n)
 {
     int64_t k = m < n ? m : n;
@@ -41,11 +40,6 @@ static inline int64_t cpu_svd_numbers(int64_t m, int64_t n)
 {
     int64_t k = m < n ? m : n;
     return k * (m + n);
-}
-
-static inline int64_t cpu_matrix_exp_numbers(int64_t n)
-{
-    return 6 * n * n;
 }
 
 #endif

@@ -10,6 +10,7 @@
  * calls is shared out. */
 #include "backends/batch.h"
 #include "backends/lapack/kernels.h"
+#include "backends/matrix_exp.h"
 #include "backends/waiting.h"
 #include "wengert/ops/factor.h"
 
@@ -386,6 +387,45 @@ void KERNEL(svd)(wg_call *c)
         if (left)
             wgi_note_fault(&fault, at, n, WGI_NOT_CONVERGED);
         signs_fix(u, m, k, vt, n);
+    }
+    wgi_report_fault(c, fault);
+}
+
+/* ---- matrix_exp ------------------------------------------------------------------------------ */
+
+/* By rows, which cblas has as well; in double for either type, as the reference. */
+static void multiply_add(const void *context, double *y, const double *a, const double *b,
+                         int64_t n)
+{
+    const wg_call *c = context;
+    const wgi_lapack_calls *calls = c->state;
+    const lapack_int size = (lapack_int)n;
+#pragma omp critical(wgi_blas)
+    {
+        int before = begin_call(c, operations_of(n, n));
+        calls->dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1, a, size, b,
+                     size, 1, y, size);
+        end_call(c, before);
+    }
+}
+
+void KERNEL(matrix_exp)(wg_call *c)
+{
+    wgi_batch b = wgi_batch_of(&c->node->in[0]->shape);
+    int64_t n = b.rows, fault = WGI_NO_FAULT;
+    double *memory = c->scratch;
+    for (int64_t k = 0; k < b.count; k++) {
+        const real *a = (const real *)c->in[0] + k * n * n;
+        real *to = (real *)c->out[0] + k * n * n;
+        if (!wgi_all_finite(a, c->node->in[0]->dtype, n * n)) {
+            wgi_note_fault(&fault, k, n, WGI_NOT_FINITE);
+            continue;
+        }
+        for (int64_t i = 0; i < n * n; i++)
+            memory[i] = (double)a[i];
+        const double *y = wgi_matrix_exp(&(const wgi_exponential){n, memory, multiply_add, c});
+        for (int64_t i = 0; i < n * n; i++)
+            to[i] = (real)y[i];
     }
     wgi_report_fault(c, fault);
 }

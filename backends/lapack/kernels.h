@@ -21,6 +21,7 @@
     CALL(dsyevd, LAPACKE_dsyevd_work)                                                              \
     CALL(sgesdd, LAPACKE_sgesdd_work)                                                              \
     CALL(dgesdd, LAPACKE_dgesdd_work)                                                              \
+    CALL(dgemm, cblas_dgemm)                                                                       \
     CALL(strsm, cblas_strsm)                                                                       \
     CALL(dtrsm, cblas_dtrsm)
 
@@ -38,14 +39,14 @@ typedef struct wgi_lapack_calls {
 typedef void wgi_lapack_kernel(wg_call *c);
 
 wgi_lapack_kernel wgi_lapack_cholesky_f32, wgi_lapack_lu_f32, wgi_lapack_triangular_solve_f32,
-    wgi_lapack_qr_f32, wgi_lapack_eigh_f32, wgi_lapack_svd_f32;
+    wgi_lapack_qr_f32, wgi_lapack_eigh_f32, wgi_lapack_svd_f32, wgi_lapack_matrix_exp_f32;
 wgi_lapack_kernel wgi_lapack_cholesky_f64, wgi_lapack_lu_f64, wgi_lapack_triangular_solve_f64,
-    wgi_lapack_qr_f64, wgi_lapack_eigh_f64, wgi_lapack_svd_f64;
+    wgi_lapack_qr_f64, wgi_lapack_eigh_f64, wgi_lapack_svd_f64, wgi_lapack_matrix_exp_f64;
 
 /* What the calls of a node need besides operands and results, one matrix after the other: reals,
- * and behind them integers. */
+ * and behind them integers; or doubles, whatever the dtype. */
 typedef struct wgi_lapack_work {
-    int64_t reals, integers;
+    int64_t reals, integers, doubles;
 } wgi_lapack_work;
 
 /* LAPACK works on blocks of at most so many rows or columns. */
@@ -60,14 +61,15 @@ static inline wgi_lapack_work wgi_lapack_qr_work(int64_t m, int64_t n)
 /* of syevd with vectors */
 static inline wgi_lapack_work wgi_lapack_eigh_work(int64_t n)
 {
-    return (wgi_lapack_work){1 + 6 * n + 2 * n * n, 3 + 5 * n};
+    return (wgi_lapack_work){.reals = 1 + 6 * n + 2 * n * n, .integers = 3 + 5 * n};
 }
 
 /* a copy of the matrix, and the work of gesdd for min(m, n) vectors */
 static inline wgi_lapack_work wgi_lapack_svd_work(int64_t m, int64_t n)
 {
     int64_t k = m < n ? m : n, q = m < n ? n : m;
-    return (wgi_lapack_work){m * n + 4 * k * k + 7 * k + q + WGI_LAPACK_BLOCK * (q + 2 * k), 8 * k};
+    const int64_t work = 4 * k * k + 7 * k + q + WGI_LAPACK_BLOCK * (q + 2 * k);
+    return (wgi_lapack_work){.reals = m * n + work, .integers = 8 * k};
 }
 
 #endif

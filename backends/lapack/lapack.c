@@ -5,6 +5,7 @@
 #include "wengert/backends/lapack.h"
 #include "backends/batch.h"
 #include "backends/lapack/kernels.h"
+#include "backends/matrix_exp.h"
 #include "wengert/ops/table.h"
 
 #include <dlfcn.h>
@@ -30,6 +31,7 @@ static const struct row {
     {&wg_op_qr, "gelqf", 40, wgi_lapack_qr_f32, wgi_lapack_qr_f64},
     {&wg_op_eigh, "syevd", 8, wgi_lapack_eigh_f32, wgi_lapack_eigh_f64},
     {&wg_op_svd, "gesdd", 8, wgi_lapack_svd_f32, wgi_lapack_svd_f64},
+    {&wg_op_matrix_exp, "gemm", 16, wgi_lapack_matrix_exp_f32, wgi_lapack_matrix_exp_f64},
 };
 
 static const struct row *row_of(const wg_op *op)
@@ -100,7 +102,9 @@ static wgi_lapack_work work_of(const wg_node *n)
            : n->op == &wg_op_qr   ? wgi_lapack_qr_work(a.rows, a.columns)
            : n->op == &wg_op_eigh ? wgi_lapack_eigh_work(a.rows)
            : n->op == &wg_op_svd  ? wgi_lapack_svd_work(a.rows, a.columns)
-                                  : (wgi_lapack_work){.reals = 0};
+           : n->op == &wg_op_matrix_exp
+               ? (wgi_lapack_work){.doubles = wgi_matrix_exp_numbers(a.rows)}
+               : (wgi_lapack_work){.reals = 0};
 }
 
 static bool fits_an_int(const wg_node *n)
@@ -137,7 +141,8 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *k)
     *k = (wg_kernel){.name = r->name,
                      .run = n->out[0]->dtype == WG_F32 ? r->f32 : r->f64,
                      .state = &((lapack *)state)->calls,
-                     .scratch = reals + (size_t)work.integers * sizeof(lapack_int)};
+                     .scratch = reals + (size_t)work.integers * sizeof(lapack_int) +
+                                (size_t)work.doubles * sizeof(double)};
     return WG_OK;
 }
 
