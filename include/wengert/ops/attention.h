@@ -4,9 +4,9 @@
  * Shapes: B batch, H heads of queries, Hk heads of keys and values (Hk divides H; head h reads key
  * head h / (H / Hk)), T queries, S keys, d and dv the widths of a head.  A key that a query must
  * not see has weight exactly 0, and a query that sees no key gets zeros.  Keys and values past
- * `lengths` never affect the result, even if they are NaN.  Those that `causal` hides must be
- * finite, and do not affect it either.  A length below 0 or above the number of keys ends the run
- * with WG_EDATA. */
+ * `lengths` never affect the result, even if they are NaN.  Those that `causal` or `window` hides
+ * must be finite, and do not affect it either.  A length below 0 or above the number of keys ends
+ * the run with WG_EDATA. */
 #ifndef WG_OPS_ATTENTION_H
 #define WG_OPS_ATTENTION_H
 

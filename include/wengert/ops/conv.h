@@ -6,7 +6,8 @@
  *                 dy[b, o, p, q]  w[o, c, k, l]  x[b, c', i, j],
  *                 i = p stride - padding + k dilation,  j = q stride - padding + l dilation,
  *
- * where x is 0 in the padding and c' is channel c of the group of output channel o.  Leaving out
+ * where x is 0 in the padding and c' is channel c of the group of output channel o.  (A weight that
+ * is NaN or infinite may make NaN of that 0, or be left out: backends differ.)  Leaving out
  * one of the three tensors gives the three primitives:
  *
  *   conv2d        (x, w)  -> y     T(x, w, dy) = <conv2d(x, w), dy>
