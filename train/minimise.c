@@ -305,18 +305,23 @@ typedef struct progress {
     size_t idle;           /* steps since then */
 } progress;
 
+/* m->at is the best so far. */
+static void keep(wg_minimiser *m, progress *p)
+{
+    memcpy(m->best, m->at.x, m->objective.n * sizeof *m->best);
+    p->best_f = m->at.f;
+    p->best_g = wgi_length(m->at.g, m->objective.n);
+    p->idle = 0;
+}
+
 /* Keeps m->at if it is better than the best: of losses that may be equal, the gradient decides. */
-static void keep_best(wg_minimiser *m, progress *p)
+static void keep_better(wg_minimiser *m, progress *p)
 {
     const wgi_objective *o = &m->objective;
     const double noise = wgi_noise(o, p->best_f), g = wgi_length(m->at.g, o->n);
     p->idle++;
-    if (!(m->at.f < p->best_f - noise || (m->at.f <= p->best_f + noise && g < p->best_g)))
-        return;
-    memcpy(m->best, m->at.x, o->n * sizeof *m->best);
-    p->best_f = m->at.f;
-    p->best_g = g;
-    p->idle = 0;
+    if (m->at.f < p->best_f - noise || (m->at.f <= p->best_f + noise && g < p->best_g))
+        keep(m, p);
 }
 
 static wg_status begin(wg_minimiser *m, progress *p)
@@ -337,9 +342,7 @@ static wg_status begin(wg_minimiser *m, progress *p)
                              "run begins: loss %g%s%s",
                              wgi_get_element(o->loss, o->loss_dtype, 0), o->message[0] ? "; " : "",
                              o->message);
-    p->best_f = m->at.f;
-    p->best_g = INFINITY;
-    keep_best(m, p);
+    keep(m, p);
     return WG_OK;
 }
 
@@ -391,7 +394,7 @@ static wg_status take_steps(wg_minimiser *m, progress *p)
         m->at = m->tried;
         m->tried = last;
         p->now.steps++;
-        keep_best(m, p);
+        keep_better(m, p);
     }
     return WG_OK;
 }

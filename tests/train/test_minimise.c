@@ -224,6 +224,27 @@ static void not_finite_at_first(void **state)
     wg_graph_free(g);
 }
 
+/* Where no step is found, parameters stay as they are, however long the gradient. */
+static void stays_where_it_began(void **state)
+{
+    (void)state;
+    static const double from[2] = {600, 2};
+    for (int method = WG_MINIMISE_LBFGS; method <= WG_MINIMISE_NEWTON; method++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = vector(g, WG_F64, 2, from);
+        wg_minimiser *m =
+            create(sum(wg_exp(x)),
+                   &(wg_minimiser_options){.method = (wg_minimise_method)method, .runs = 1});
+        wg_minimised found = run(m);
+        const double *at = wg_plan_f64(wg_minimiser_plan(m), x);
+        check_that(at[0] == 600 && at[1] == 2 && found.loss == exp(600) + exp(2),
+                   "%s: from (600, 2) to (%g, %g), loss %g", method_names[method], at[0], at[1],
+                   found.loss);
+        wg_minimiser_free(m);
+        wg_graph_free(g);
+    }
+}
+
 /* ---- what runs leave, and go on from --------------------------------------------------------- */
 
 static void runs_go_on(void **state)
@@ -399,7 +420,7 @@ int main(void)
         cmocka_unit_test(each_end),        cmocka_unit_test(not_finite_at_first),
         cmocka_unit_test(runs_go_on),      cmocka_unit_test(graphs_with_inputs),
         cmocka_unit_test(networks),        cmocka_unit_test(stores_are_shared),
-        cmocka_unit_test(wrong_arguments),
+        cmocka_unit_test(wrong_arguments), cmocka_unit_test(stays_where_it_began),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
