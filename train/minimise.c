@@ -334,6 +334,8 @@ static wg_status begin(wg_minimiser *m, progress *p)
         forget(m);
     memcpy(m->at.x, m->tried.x, o->n * sizeof *m->at.x);
     wg_status status = wgi_objective_at(o, &m->at);
+    if (status == WG_OK && o->status == WG_EDATA)
+        status = WG_EDATA;
     if (status != WG_OK)
         return wgi_error_set(&m->error, status, "%s", o->message);
     if (!isfinite(m->at.f))

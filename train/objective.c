@@ -41,6 +41,7 @@ static wg_status run(wgi_objective *o, wg_plan *plan)
 {
     wg_status status = wg_plan_run(plan, 0);
     o->runs++;
+    o->status = status;
     snprintf(o->message, sizeof o->message, "%s", status == WG_OK ? "" : wg_plan_message(plan));
     return status;
 }
@@ -54,10 +55,11 @@ wg_status wgi_objective_at(wgi_objective *o, wgi_point *p)
         get(g, t->g, t->dtype, t->n);
     for (size_t i = 0; i < o->n; i++)
         sum += fabs(p->g[i]);
+    const bool outside = status == WG_ENONFINITE || status == WG_EDATA;
     p->f = wgi_get_element(o->loss, o->loss_dtype, 0);
-    if (!isfinite(p->f) || !isfinite(sum) || status == WG_ENONFINITE)
+    if (!isfinite(p->f) || !isfinite(sum) || outside)
         p->f = INFINITY;
-    return status == WG_ENONFINITE ? WG_OK : status;
+    return outside ? WG_OK : status;
 }
 
 wg_status wgi_objective_product(wgi_objective *o, const double *v, double *y)

@@ -24,6 +24,7 @@ typedef struct wgi_objective {
     double noise;      /* losses that differ by less than this part of them may be equal */
     size_t runs;       /* of the plans */
     size_t most_runs;
+    wg_status status;  /* of the last run */
     char message[300]; /* why the last run failed, or "" */
 } wgi_objective;
 
@@ -39,7 +40,8 @@ void wgi_objective_get(const wgi_objective *o, double *x);
 void wgi_objective_put(const wgi_objective *o, double *x);
 
 /* p->f and p->g at p->x, which becomes what the parameters can hold.  If one of them is not finite,
- * p->f is infinite. */
+ * or a kernel refuses its numbers (WG_EDATA), such as a matrix without a factorisation, p->f is
+ * infinite. */
 wg_status wgi_objective_at(wgi_objective *o, wgi_point *p);
 
 /* y = H v, with the Hessian at the parameters. */

@@ -224,6 +224,34 @@ static void not_finite_at_first(void **state)
     wg_graph_free(g);
 }
 
+/* 9 (x + 1)^2 - log det (x A + 1) / 2 is computed where x A + 1 is positive definite; a step that
+ * leaves these matrices becomes shorter.  Where the run begins, it is an error. */
+static void matrices_without_factors(void **state)
+{
+    (void)state;
+    static const double numbers[4] = {2, 1, 1, 2}, from[1] = {5};
+    for (int method = WG_MINIMISE_LBFGS; method <= WG_MINIMISE_NEWTON; method++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = vector(g, WG_F64, 1, from), *one = wg_eye(g, WG_F64, 2);
+        wg_value *a = wg_constant(g, WG_F64, WG_SHAPE(2, 2), numbers);
+        wg_value *factor = wg_cholesky(wg_add(wg_mul(x, a), one), WG_LOWER);
+        wg_value *logs = wg_log(wg_sum(wg_mul(factor, one), WG_AXES(-1), WG_DROP));
+        wg_value *loss = wg_sub(sum(wg_scale(wg_square(wg_shift(x, 1)), 9)), sum(logs));
+        wg_minimiser *m =
+            create(loss, &(wg_minimiser_options){.method = (wg_minimise_method)method});
+        wg_minimised found = run(m);
+        double *at = wg_plan_f64(wg_minimiser_plan(m), x);
+        check_that(found.gradient <= 1e-9 && *at > -1.0 / 3, "%s: x = %.17g, gradient %g",
+                   method_names[method], *at, found.gradient);
+        *at = -1;
+        assert_int_equal(wg_minimiser_run(m, &found), WG_EDATA);
+        check_that(strstr(wg_minimiser_message(m), "not positive definite") != NULL, "%s",
+                   wg_minimiser_message(m));
+        wg_minimiser_free(m);
+        wg_graph_free(g);
+    }
+}
+
 /* Where no step is found, parameters stay as they are, however long the gradient. */
 static void stays_where_it_began(void **state)
 {
@@ -416,11 +444,17 @@ static void wrong_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_minima),    cmocka_unit_test(quadratics_take_few_steps),
-        cmocka_unit_test(each_end),        cmocka_unit_test(not_finite_at_first),
-        cmocka_unit_test(runs_go_on),      cmocka_unit_test(graphs_with_inputs),
-        cmocka_unit_test(networks),        cmocka_unit_test(stores_are_shared),
-        cmocka_unit_test(wrong_arguments), cmocka_unit_test(stays_where_it_began),
+        cmocka_unit_test(known_minima),
+        cmocka_unit_test(quadratics_take_few_steps),
+        cmocka_unit_test(each_end),
+        cmocka_unit_test(not_finite_at_first),
+        cmocka_unit_test(runs_go_on),
+        cmocka_unit_test(graphs_with_inputs),
+        cmocka_unit_test(networks),
+        cmocka_unit_test(stores_are_shared),
+        cmocka_unit_test(wrong_arguments),
+        cmocka_unit_test(stays_where_it_began),
+        cmocka_unit_test(matrices_without_factors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

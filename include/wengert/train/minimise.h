@@ -90,8 +90,9 @@ WG_API wg_plan *wg_minimiser_plan(wg_minimiser *m);
  * or, of losses that rounding cannot tell apart, the gradient; and the plan has run there.  Every
  * run of the plans has the same step number, so random ops draw the same numbers.  Another call
  * goes on; what is remembered is forgotten if parameters have been changed since.  `found` may be
- * NULL.  WG_ENONFINITE: loss or gradient are not finite where it begins; in what a step tries they
- * may be.  Other failures are those of wg_plan_run. */
+ * NULL.  WG_ENONFINITE: loss or gradient are not finite where it begins; what a step tries may make
+ * them so, or fail with WG_EDATA, such as a matrix that is not positive definite, and the step is
+ * then shorter.  Other failures are those of wg_plan_run. */
 WG_API WG_MUST_USE wg_status wg_minimiser_run(wg_minimiser *m, wg_minimised *found);
 /** Why the last run failed, or "".  Valid until the next call.  Of NULL: that it is NULL. */
 WG_API const char *wg_minimiser_message(const wg_minimiser *m);
