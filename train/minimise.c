@@ -85,14 +85,23 @@ static wg_status check(const values *s, wg_error *error)
     return WG_OK;
 }
 
+/* An input like x, under the first free name from "minimiser/v<number>" on. */
+static wg_value *vector_like(const wg_value *x, size_t *number)
+{
+    char name[40];
+    do
+        snprintf(name, sizeof name, "minimiser/v%zu", (*number)++);
+    while (wg_graph_find(wg_graph_of(x), name));
+    return wg_input(wg_graph_of(x), name, x->dtype, x->shape);
+}
+
 /* The gradients and, for Newton's method, inputs v and H v. */
 static wg_status differentiate(values *s, wg_minimise_method method, wg_error *error)
 {
-    char name[40];
+    size_t number = 0;
     wg_status status = wg_grad(s->loss, s->x, s->n, s->g);
     for (size_t i = 0; i < s->n && status == WG_OK && method == WG_MINIMISE_NEWTON; i++) {
-        snprintf(name, sizeof name, "minimiser/v%zu", i);
-        s->v[i] = wg_input(s->graph, name, s->x[i]->dtype, s->x[i]->shape);
+        s->v[i] = vector_like(s->x[i], &number);
         status = wg_graph_status(s->graph);
     }
     if (status == WG_OK && method == WG_MINIMISE_NEWTON)

@@ -298,6 +298,40 @@ static void runs_go_on(void **state)
     }
 }
 
+/* Two minimisers of one graph, each of its own parameter, in turn. */
+static void two_of_a_graph(void **state)
+{
+    (void)state;
+    for (int method = WG_MINIMISE_LBFGS; method <= WG_MINIMISE_NEWTON; method++) {
+        wg_graph *g = wg_graph_new();
+        wg_store *store = wg_store_new(1);
+        const wg_plan_options plan = {.store = store};
+        wg_value *x[2], *loss = NULL;
+        wg_minimiser *m[2];
+        for (int i = 0; i < 2; i++)
+            x[i] = wg_parameter(g, i ? "b" : "a", WG_F64, WG_SHAPE(2), wg_constant_init(3));
+        loss = sum(wg_square(wg_sub(wg_shift(x[0], -1), wg_scale(x[1], 0.5))));
+        loss = wg_add(loss, sum(wg_square(wg_shift(x[1], -2))));
+        for (int i = 0; i < 2; i++)
+            m[i] = create(loss, &(wg_minimiser_options){.method = (wg_minimise_method)method,
+                                                        .params = &x[i],
+                                                        .n_params = 1,
+                                                        .plan = &plan});
+        for (int round = 0; round < 30; round++)
+            for (int i = 0; i < 2; i++)
+                run(m[i]);
+        for (int i = 0; i < 2; i++) {
+            const double *at = wg_plan_f64(wg_minimiser_plan(m[i]), x[i]);
+            check_that(fabs(at[0] - 2) <= 1e-7 && fabs(at[1] - 2) <= 1e-7, "%s: %s is %.17g",
+                       method_names[method], x[i]->name, at[0]);
+        }
+        for (int i = 0; i < 2; i++)
+            wg_minimiser_free(m[i]);
+        wg_graph_free(g);
+        wg_store_free(store);
+    }
+}
+
 /* A graph with an assignment and outputs, whose data come by inputs; one input is changed. */
 static void graphs_with_inputs(void **state)
 {
@@ -455,6 +489,7 @@ int main(void)
         cmocka_unit_test(wrong_arguments),
         cmocka_unit_test(stays_where_it_began),
         cmocka_unit_test(matrices_without_factors),
+        cmocka_unit_test(two_of_a_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
