@@ -6,6 +6,7 @@
 #include "train/minimise.h"
 #include "train/vector.h"
 
+#include <float.h>
 #include <math.h>
 
 /* The pair of k steps ago, 0: the last one. */
@@ -14,12 +15,13 @@ static size_t ago(const wgi_history *h, size_t k)
     return (h->next + h->most - 1 - k) % h->most;
 }
 
-/* d = -H g by the two loops over all pairs.  The products alpha are kept in h->alpha. */
+/* d = -H g by the two loops over all pairs, and without pairs -g / |g|.  The products alpha are kept
+ * in h->alpha. */
 static void direction(const wg_minimiser *m, double *d)
 {
     const wgi_history *h = &m->history;
     const size_t n = m->objective.n;
-    wgi_scaled(d, -1, m->at.g, n);
+    wgi_scaled(d, h->count ? -1 : -1 / wgi_length(m->at.g, n), m->at.g, n);
     for (size_t k = 0; k < h->count; k++) {
         size_t j = ago(h, k);
         h->alpha[j] = wgi_dot(h->s + j * n, d, n) / h->sy[j];
@@ -27,7 +29,8 @@ static void direction(const wg_minimiser *m, double *d)
     }
     if (h->count) {
         size_t j = ago(h, 0);
-        wgi_scaled(d, h->sy[j] / wgi_dot(h->y + j * n, h->y + j * n, n), d, n);
+        double y = wgi_length(h->y + j * n, n);
+        wgi_scaled(d, h->sy[j] / y / y, d, n);
     }
     for (size_t k = h->count; k-- > 0;) {
         size_t j = ago(h, k);
@@ -53,6 +56,14 @@ static void remember(wg_minimiser *m)
     h->count += h->count < h->most;
 }
 
+/* How long a step down the gradient is at first: as the gradient, but within 1, and not lost in the
+ * rounding of x. */
+static double first_length(const wg_minimiser *m)
+{
+    const size_t n = m->objective.n;
+    return fmax(fmin(1, wgi_length(m->at.g, n)), DBL_EPSILON * wgi_length(m->at.x, n));
+}
+
 wg_status wgi_lbfgs_step(wg_minimiser *m, bool *moved)
 {
     const size_t n = m->objective.n;
@@ -64,7 +75,7 @@ wg_status wgi_lbfgs_step(wg_minimiser *m, bool *moved)
         direction(m, d);
         double length = wgi_length(d, n), slope = wgi_dot(m->at.g, d, n);
         if (slope < 0 && isfinite(length))
-            status = wgi_line_search(m, d, informed ? 1 : fmin(1, 1 / length), moved);
+            status = wgi_line_search(m, d, informed ? 1 : first_length(m), moved);
         if (status != WG_OK || *moved || !informed || wgi_objective_spent(&m->objective))
             break;
         m->history.count = m->history.next = 0; /* and down the gradient itself */

@@ -10,6 +10,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 enum { MOST_RADII = 30 };
 
@@ -21,20 +22,23 @@ static double to_length(const double *p, const double *d, double r, size_t n)
     return pd > 0 ? (r * r - pp) / (pd + root) : (root - pd) / dd;
 }
 
-/* p, and by how much q falls there.  Ends when |H p + g| <= small. */
-static wg_status solve(wg_minimiser *m, double *p, double small, double *fall)
+/* p, and by how much q falls there.  Ends when |H p + g| <= part |g|.  Numbers are those of
+ * q / |g|, which stay in range however large or small the loss is. */
+static wg_status solve(wg_minimiser *m, double *p, double part, double *fall)
 {
     wgi_objective *o = &m->objective;
     const size_t n = o->n;
+    const double steep = wgi_length(m->at.g, n);
     double *r = m->work[1], *d = m->work[2], *Hd = m->work[3];
-    wgi_scaled(p, 0, p, n);
-    wgi_scaled(r, -1, m->at.g, n); /* r = -g - H p */
+    memset(p, 0, n * sizeof *p);
+    wgi_scaled(r, -1 / steep, m->at.g, n); /* r = -(g + H p) / |g| */
     wgi_scaled(d, 1, r, n);
     double rr = wgi_dot(r, r, n);
     wg_status status = WG_OK;
     bool inside = true;
-    for (size_t k = 0; k <= 2 * n && inside && sqrt(rr) > small; k++) {
+    for (size_t k = 0; k <= 2 * n && inside && sqrt(rr) > part; k++) {
         status = wgi_objective_product(o, d, Hd);
+        wgi_scaled(Hd, 1 / steep, Hd, n);
         double bend = wgi_dot(d, Hd, n), t = rr / bend, before = rr;
         if (status != WG_OK || !isfinite(bend) || wgi_objective_spent(o))
             break;
@@ -47,8 +51,8 @@ static wg_status solve(wg_minimiser *m, double *p, double small, double *fall)
         rr = wgi_dot(r, r, n);
         wgi_sum_scaled(d, r, rr / before, d, n);
     }
-    /* q(p) = g.p + p.(-g - r) / 2 = p.(g - r) / 2 */
-    *fall = (wgi_dot(p, r, n) - wgi_dot(p, m->at.g, n)) / 2;
+    /* q(p) = g.p + p.(-g - |g| r) / 2 = p.(g - |g| r) / 2 */
+    *fall = (steep * wgi_dot(p, r, n) - wgi_dot(p, m->at.g, n)) / 2;
     return status;
 }
 
@@ -83,7 +87,7 @@ wg_status wgi_newton_step(wg_minimiser *m, bool *moved)
     const double part = fmin(0.1, sqrt(steep / m->steepest)); /* superlinear in the end */
     for (int k = 0; k < MOST_RADII && status == WG_OK && !*moved; k++) {
         wgi_objective_put(o, m->at.x);
-        status = solve(m, p, part * steep, &fall);
+        status = solve(m, p, part, &fall);
         double length = wgi_length(p, n);
         if (status != WG_OK || !(fall > 0) || !(length > DBL_EPSILON * DBL_EPSILON * far))
             break;

@@ -20,11 +20,6 @@ static inline double wgi_dot(const double *x, const double *y, size_t n)
     return total;
 }
 
-static inline double wgi_length(const double *x, size_t n)
-{
-    return sqrt(wgi_dot(x, x, n));
-}
-
 /* y += a x */
 static inline void wgi_add_scaled(double *y, double a, const double *x, size_t n)
 {
@@ -54,6 +49,21 @@ static inline double wgi_largest(const double *x, size_t n)
         if (!(fabs(x[i]) <= most))
             most = fabs(x[i]);
     return most;
+}
+
+/* sqrt(x . x), also where the squares leave the range of f64 */
+static inline double wgi_length(const double *x, size_t n)
+{
+    double squares = wgi_dot(x, x, n);
+    if (squares > 0x1p-900 && squares < INFINITY)
+        return sqrt(squares);
+    const double most = wgi_largest(x, n);
+    if (!(most > 0 && most < INFINITY))
+        return most;
+    squares = 0;
+    for (size_t i = 0; i < n; i++)
+        squares += (x[i] / most) * (x[i] / most);
+    return most * sqrt(squares);
 }
 
 #endif

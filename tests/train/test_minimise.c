@@ -252,6 +252,39 @@ static void matrices_without_factors(void **state)
     }
 }
 
+/* Squares of these losses' gradients, or of the parameters, leave the range of f64; and a point from
+ * which there is no way leaves nothing behind. */
+static void losses_of_any_size(void **state)
+{
+    (void)state;
+    static const double sizes[] = {1e-200, 1e-100, 1, 1e100, 1e200};
+    static const double lost[2] = {1e150, 1e152}, near[2] = {1, 0.5};
+    for (int method = WG_MINIMISE_LBFGS; method <= WG_MINIMISE_NEWTON; method++) {
+        const wg_minimiser_options options = {.method = (wg_minimise_method)method};
+        for (size_t i = 0; i < WG_COUNT(sizes); i++) {
+            wg_graph *g = wg_graph_new();
+            wg_value *x = vector(g, WG_F64, 4, valley_start);
+            wg_minimiser *m = create(wg_scale(rosenbrock(x), sizes[i]), &options);
+            wg_minimised found = run(m);
+            double at = wg_plan_f64(wg_minimiser_plan(m), x)[2];
+            check_that(fabs(at - 1) <= 1e-6, "%s, times %g: x[2] = %.17g after %zu steps, end %d",
+                       method_names[method], sizes[i], at, found.steps, (int)found.end);
+            wg_minimiser_free(m);
+            wg_graph_free(g);
+        }
+        wg_graph *g = wg_graph_new();
+        wg_value *x = vector(g, WG_F64, 2, lost);
+        wg_minimiser *m = create(sum(wg_sub(wg_cos(x), wg_scale(wg_square(x), 1e-3))), &options);
+        run(m);
+        memcpy(wg_plan_f64(wg_minimiser_plan(m), x), near, sizeof near);
+        wg_minimised found = run(m);
+        check_that(found.steps > 0, "%s: no step from (1, 0.5), gradient %g", method_names[method],
+                   found.gradient);
+        wg_minimiser_free(m);
+        wg_graph_free(g);
+    }
+}
+
 /* Where no step is found, parameters stay as they are, however long the gradient. */
 static void stays_where_it_began(void **state)
 {
@@ -490,6 +523,7 @@ int main(void)
         cmocka_unit_test(stays_where_it_began),
         cmocka_unit_test(matrices_without_factors),
         cmocka_unit_test(two_of_a_graph),
+        cmocka_unit_test(losses_of_any_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
