@@ -15,8 +15,8 @@ static size_t ago(const wgi_history *h, size_t k)
     return (h->next + h->most - 1 - k) % h->most;
 }
 
-/* d = -H g by the two loops over all pairs, and without pairs -g / |g|.  The products alpha are kept
- * in h->alpha. */
+/* d = -H g by the two loops over all pairs, and without pairs -g / |g|.  The products alpha are
+ * kept in h->alpha. */
 static void direction(const wg_minimiser *m, double *d)
 {
     const wgi_history *h = &m->history;

@@ -252,8 +252,8 @@ static void matrices_without_factors(void **state)
     }
 }
 
-/* Squares of these losses' gradients, or of the parameters, leave the range of f64; and a point from
- * which there is no way leaves nothing behind. */
+/* Squares of these losses' gradients, or of the parameters, leave the range of f64; and a point
+ * from which there is no way leaves nothing behind. */
 static void losses_of_any_size(void **state)
 {
     (void)state;

@@ -72,10 +72,11 @@ typedef struct wg_minimiser_options {
 typedef struct wg_minimiser wg_minimiser;
 
 /** Creates a minimiser of the float scalar `loss`: appends the gradients, and for Newton's method
- * inputs "minimiser/v0", ... (the first free names) and products of the Hessian with them, to the graph and makes plans
- * of it, which carry out no assignments.  `options` may be NULL, and is not kept.  The graph may be
- * freed before the minimiser, but wg_plan_data takes values of it.  On failure *out is NULL: the
- * graph's error, WG_EINVAL, WG_EDTYPE (a parameter that is neither f32 nor f64), WG_ENOMEM. */
+ * inputs "minimiser/v0", ... (the first free names) and products of the Hessian with them, to the
+ * graph and makes plans of it, which carry out no assignments.  `options` may be NULL, and is not
+ * kept.  The graph may be freed before the minimiser, but wg_plan_data takes values of it.  On
+ * failure *out is NULL: the graph's error, WG_EINVAL, WG_EDTYPE (a parameter that is neither f32
+ * nor f64), WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_minimiser_create(wg_minimiser **out, wg_value *loss,
                                                  const wg_minimiser_options *options,
                                                  wg_error *error);
