@@ -14,6 +14,7 @@
 #include "backends/waiting.h"
 #include "wengert/ops/factor.h"
 
+#include <math.h>
 #include <string.h>
 
 #define PASTE_(a, b) a##b
@@ -79,7 +80,7 @@ static void symmetric_triangle(real *y, const real *a, int64_t n, bool upper)
         for (int64_t left = 0; left <= top; left += TILE)
             for (int64_t i = top; i < min(top + TILE, n); i++)
                 for (int64_t j = left; j < min(left + TILE, i + 1); j++) {
-                    real mean = (a[i * n + j] + a[j * n + i]) / 2;
+                    real mean = a[i * n + j] / 2 + a[j * n + i] / 2;
                     y[i * n + j] = 0;
                     y[j * n + i] = 0;
                     y[upper ? j * n + i : i * n + j] = mean;
@@ -260,6 +261,19 @@ typedef struct lq {
     lapack_int work_size;
 } lq;
 
+/* The power of two by which numbers up to the largest of `count` become less than 2, and that one at
+ * least 1; 1 of zeros.  Reciprocals of numbers close to the ends of the range would count as 0. */
+static real unit_of(const real *a, int64_t count)
+{
+    double largest = 0;
+    int exponent = 1;
+    for (int64_t i = 0; i < count; i++)
+        largest = fmax(largest, fabs((double)a[i]));
+    if (largest > 0)
+        (void)frexp(largest, &exponent);
+    return (real)ldexp(1, exponent - 1);
+}
+
 /* q and r hold what is below: the larger of them has room for all of a.  Of r only elements on and
  * above the diagonal are l. */
 static void factorise_lq(const wg_call *c, const lq *f)
@@ -279,15 +293,15 @@ static void factorise_lq(const wg_call *c, const lq *f)
     (LAPACK_COL_MAJOR, f->k, f->m, f->k, f->q, f->k, f->tau, f->work, f->work_size);
 }
 
-/* Row i of r and column i of q change their signs where the diagonal of r is negative. */
-static void make_diagonal_positive(const lq *f)
+/* Rows of r are multiplied by `unit`.  Row i, and column i of q, change their signs where the
+ * diagonal of r is negative. */
+static void finish_qr(const lq *f, real unit)
 {
     for (int64_t i = 0; i < f->k; i++) {
-        if (!(f->r[i * f->n + i] < 0))
-            continue;
+        const bool negative = f->r[i * f->n + i] < 0;
         for (int64_t j = i; j < f->n; j++)
-            f->r[i * f->n + j] = -f->r[i * f->n + j];
-        for (int64_t j = 0; j < f->m; j++)
+            f->r[i * f->n + j] *= negative ? -unit : unit;
+        for (int64_t j = 0; j < f->m && negative; j++)
             f->q[j * f->k + i] = -f->q[j * f->k + i];
     }
 }
@@ -307,14 +321,16 @@ void KERNEL(qr)(wg_call *c)
             wgi_note_fault(&fault, at, n, WGI_NOT_FINITE);
             continue;
         }
-        memcpy(n > m ? f.r : f.q, a, sizeof *a * (size_t)(m * n));
+        const real unit = unit_of(a, m * n);
+        for (int64_t i = 0; i < m * n; i++)
+            (n > m ? f.r : f.q)[i] = a[i] / unit;
 #pragma omp critical(wgi_blas)
         {
             int before = begin_call(c, operations_of(k, m + n));
             factorise_lq(c, &f);
             end_call(c, before);
         }
-        make_diagonal_positive(&f);
+        finish_qr(&f, unit);
     }
     wgi_report_fault(c, fault);
 }

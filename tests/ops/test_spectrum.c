@@ -255,6 +255,39 @@ static void size_does_not_matter(void **state)
         }
 }
 
+/* Columns close to the largest float: reciprocals of their lengths are subnormal, and count as 0 in
+ * a plan that has vector kernels, such as of the cast. */
+static void longest_columns(void **state)
+{
+    (void)state;
+    double x[60 * 44];
+    for (int i = 0; i < 60 * 44; i++)
+        x[i] = 3e37 * sin(1.7 * i * i);
+    for (int cpu_alone = 0; cpu_alone < 2; cpu_alone++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *a = wg_input(g, "a", WG_F64, WG_SHAPE(60, 44)), *q = wg_qr(wg_cast(a, WG_F32));
+        wg_value *y[] = {q, wg_result_of(q, 1)};
+        wg_plan *p;
+        const wg_plan_options o = {.outputs = y, .n_outputs = 2, .reference = cpu_alone != 0};
+        check_that(wg_plan_create(&p, g, &o) == WG_OK, "%s", wg_graph_message(g));
+        memcpy(wg_plan_f64(p, a), x, sizeof x);
+        check_that(wg_plan_run(p, 0) == WG_OK, "%s", wg_plan_message(p));
+        const float *qs = wg_plan_f32(p, y[0]), *rs = wg_plan_f32(p, y[1]);
+        double worst = 0;
+        for (int i = 0; i < 60; i++)
+            for (int j = 0; j < 44; j++) {
+                double sum = 0;
+                for (int k = 0; k < 44; k++)
+                    sum += (double)qs[i * 44 + k] * (double)rs[k * 44 + j];
+                worst = fmax(worst, fabs(sum - x[i * 44 + j]) / 3e37);
+            }
+        check_that(worst <= 1e-5, "%s: q r is %g from a / 3e37", cpu_alone ? "cpu" : "all backends",
+                   worst);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
 /* ---- gradients at equal values --------------------------------------------------------------- */
 
 /* The gradient of a sum of results of eigh or svd at the identity matrix, whose values are equal */
@@ -450,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_multiply_to_the_matrix),
         cmocka_unit_test(size_does_not_matter),
+        cmocka_unit_test(longest_columns),
         cmocka_unit_test(values_alone_have_a_gradient),
         cmocka_unit_test(vectors_of_equal_values_have_none),
         cmocka_unit_test(wrong_operands_are_refused),

@@ -55,7 +55,8 @@ typedef struct wg_minimiser_options {
     wg_value *const *params;
     size_t n_params; /**< length of `params` */
     /** Of the plans.  `outputs`, by default those of the graph, are computed beside loss and
-     * gradients; NULL: defaults.  What it points to must outlive the minimiser. */
+     * gradients; `memory` limits each plan, of which Newton's method has two.  NULL: defaults.  What
+     * it points to must outlive the minimiser. */
     const wg_plan_options *plan;
     size_t steps;    /**< the most; 0: 1000 */
     size_t runs;     /**< the most; 0: no limit.  Kept to within the few of a step's search */
@@ -82,9 +83,9 @@ WG_API WG_MUST_USE wg_status wg_minimiser_create(wg_minimiser **out, wg_value *l
                                                  wg_error *error);
 /** Frees the minimiser; NULL is allowed. */
 WG_API void wg_minimiser_free(wg_minimiser *m);
-/** The plan of loss, gradients and outputs: for inputs to be filled before a run, in the plan's own
- * memory (wg_plan_data), and outputs and parameters to be read after it.  Owned by the minimiser.
- * NULL for NULL. */
+/** The plan of loss, gradients and outputs: for inputs to be filled before a run, and outputs and
+ * parameters to be read after it.  Fill inputs in the plan's own memory (wg_plan_data): what is bound
+ * instead (wg_plan_bind) is not seen by all of the minimiser.  Owned by it.  NULL for NULL. */
 WG_API wg_plan *wg_minimiser_plan(wg_minimiser *m);
 
 /** Minimises from where the parameters are, until an end.  They are then where the loss was lowest,
