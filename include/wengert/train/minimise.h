@@ -84,8 +84,9 @@ WG_API WG_MUST_USE wg_status wg_minimiser_create(wg_minimiser **out, wg_value *l
 /** Frees the minimiser; NULL is allowed. */
 WG_API void wg_minimiser_free(wg_minimiser *m);
 /** The plan of loss, gradients and outputs: for inputs to be filled before a run, and outputs and
- * parameters to be read after it.  Fill inputs in the plan's own memory (wg_plan_data): what is bound
- * instead (wg_plan_bind) is not seen by all of the minimiser.  Owned by it.  NULL for NULL. */
+ * parameters to be read after it.  Inputs are filled in the plan's own memory (wg_plan_data): what
+ * is bound instead (wg_plan_bind) not all of the minimiser would see.  Owned by it.  NULL for
+ * NULL. */
 WG_API wg_plan *wg_minimiser_plan(wg_minimiser *m);
 
 /** Minimises from where the parameters are, until an end.  They are then where the loss was lowest,
