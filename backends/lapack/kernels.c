@@ -261,8 +261,9 @@ typedef struct lq {
     lapack_int work_size;
 } lq;
 
-/* The power of two by which numbers up to the largest of `count` become less than 2, and that one at
- * least 1; 1 of zeros.  Reciprocals of numbers close to the ends of the range would count as 0. */
+/* The power of two by which numbers up to the largest of `count` become less than 2, and that one
+ * at least 1; 1 of zeros.  Reciprocals of numbers close to the largest float are subnormal, and
+ * count as 0. */
 static real unit_of(const real *a, int64_t count)
 {
     double largest = 0;

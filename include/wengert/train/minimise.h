@@ -55,8 +55,8 @@ typedef struct wg_minimiser_options {
     wg_value *const *params;
     size_t n_params; /**< length of `params` */
     /** Of the plans.  `outputs`, by default those of the graph, are computed beside loss and
-     * gradients; `memory` limits each plan, of which Newton's method has two.  NULL: defaults.  What
-     * it points to must outlive the minimiser. */
+     * gradients; `memory` limits each plan, of which Newton's method has two.  NULL: defaults.
+     * What it points to must outlive the minimiser. */
     const wg_plan_options *plan;
     size_t steps;    /**< the most; 0: 1000 */
     size_t runs;     /**< the most; 0: no limit.  Kept to within the few of a step's search */
