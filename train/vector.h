@@ -46,7 +46,7 @@ static inline double wgi_largest(const double *x, size_t n)
 {
     double most = 0;
     for (size_t i = 0; i < n; i++)
-        if (!(fabs(x[i]) <= most))
+        if (!isnan(most) && !(fabs(x[i]) <= most))
             most = fabs(x[i]);
     return most;
 }
