@@ -135,6 +135,10 @@ static const wg_attr rfft_attrs[] = {
     WG_ATTR(BOOL, wg_rfft_attrs, weighted),
 };
 
+#define TRANSFORM                                                                                  \
+    .family = WG_FAMILY_LINEAR_ALGEBRA, .operands = "x", .flags = WG_OP_UNFOLDED,                  \
+    .reads = WG_READS_NOTHING
+#define WEIGHTS "c = 2 where weighted and 0 < k < n / 2, else 1"
 #define NUMBERS(...) WG_FLOATS(-1, 1, __VA_ARGS__)
 static const wg_sample fft_samples[] = {
     {"8 numbers", &(const wg_fft_attrs){-2, false}, 1, {NUMBERS(3, 2, 8, 2)}},
@@ -158,42 +162,31 @@ static const wg_sample irfft_samples[] = {
 const wg_op wg_op_fft = {
     .name = "fft",
     .formula = "y[k] = sum of x[j] e^(-2 pi i jk / n) along axis, of pairs",
-    .family = WG_FAMILY_LINEAR_ALGEBRA,
-    .operands = "x",
-    .flags = WG_OP_UNFOLDED,
+    TRANSFORM,
     .flops = flops_fft,
     WG_ATTRS(wg_fft_attrs, fft_attrs),
     .infer = infer_fft,
     .grad = grad_fft,
-    .reads = WG_READS_NOTHING,
     WG_SAMPLES(fft_samples),
 };
 const wg_op wg_op_rfft = {
     .name = "rfft",
-    .formula = "y[k] = c sum of x[j] e^(-2 pi i jk / n) along axis, k <= n / 2; c = 2 where "
-               "weighted and 0 < k < n / 2, else 1",
-    .family = WG_FAMILY_LINEAR_ALGEBRA,
-    .operands = "x",
-    .flags = WG_OP_UNFOLDED,
+    .formula = "y[k] = c sum of x[j] e^(-2 pi i jk / n) along axis, k <= n / 2; " WEIGHTS,
+    TRANSFORM,
     .flops = flops_real,
     WG_ATTRS(wg_rfft_attrs, rfft_attrs),
     .infer = infer_rfft,
     .grad = grad_rfft,
-    .reads = WG_READS_NOTHING,
     WG_SAMPLES(rfft_samples),
 };
 const wg_op wg_op_irfft = {
     .name = "irfft",
-    .formula = "y[j] = Re sum over k <= n / 2 of c x[k] e^(2 pi i jk / n) along axis; c = 2 where "
-               "weighted and 0 < k < n / 2, else 1",
-    .family = WG_FAMILY_LINEAR_ALGEBRA,
-    .operands = "x",
-    .flags = WG_OP_UNFOLDED,
+    .formula = "y[j] = Re sum over k <= n / 2 of c x[k] e^(2 pi i jk / n) along axis; " WEIGHTS,
+    TRANSFORM,
     .flops = flops_real,
     WG_ATTRS(wg_rfft_attrs, rfft_attrs),
     .infer = infer_irfft,
     .grad = grad_irfft,
-    .reads = WG_READS_NOTHING,
     WG_SAMPLES(irfft_samples),
 };
 

@@ -338,10 +338,9 @@ static wg_status begin(wg_minimiser *m, progress *p)
     wgi_objective *o = &m->objective;
     o->runs = 0;
     o->most_runs = m->options.runs;
-    wgi_objective_get(o, m->tried.x);
-    if (memcmp(m->tried.x, m->best, o->n * sizeof *m->best) != 0)
+    wgi_objective_get(o, m->at.x);
+    if (memcmp(m->at.x, m->best, o->n * sizeof *m->best) != 0)
         forget(m);
-    memcpy(m->at.x, m->tried.x, o->n * sizeof *m->at.x);
     wg_status status = wgi_objective_at(o, &m->at);
     if (status == WG_OK && o->status == WG_EDATA)
         status = WG_EDATA;

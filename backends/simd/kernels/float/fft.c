@@ -442,20 +442,13 @@ static void transform_line(line *c, real *x, real *y, bool inverse)
     turn_line(y, y, f->chirp, f->m, inverse);
 }
 
-/* Numbers of a line in memory, `wide` each and `step` apart, to or from places one after another.
- */
-static void gather(real *to, const real *x, int64_t count, int64_t wide, int64_t step)
+/* `count` numbers, `wide` each, from places that are from_step apart to others. */
+static void move(real *to, int64_t to_step, const real *from, int64_t from_step, int64_t count,
+                 int64_t wide)
 {
     for (int64_t j = 0; j < count; j++)
         for (int64_t i = 0; i < wide; i++)
-            to[j * wide + i] = x[j * step + i];
-}
-
-static void scatter(real *y, const real *from, int64_t count, int64_t wide, int64_t step)
-{
-    for (int64_t j = 0; j < count; j++)
-        for (int64_t i = 0; i < wide; i++)
-            y[j * step + i] = from[j * wide + i];
+            to[j * to_step + i] = from[j * from_step + i];
 }
 
 /* Real numbers become pairs with imaginary parts of 0, or the other way. */
@@ -473,32 +466,42 @@ static void narrow(real *x, int64_t n)
         x[j] = x[2 * j];
 }
 
+/* Where numbers lie as pairs one after the other, they are read and written without copies. */
 static void one_line(const simd_fft *f, int64_t i)
 {
     const ends e = ends_of(f);
     const int64_t room = 2 * simd_fft_room(f);
     const int64_t outer = i / f->inner, inner = i % f->inner;
+    const int64_t x_step = e.in_numbers * f->inner, y_step = e.out_numbers * f->inner;
     const real *x = (const real *)f->x + (outer * e.in * f->inner + inner) * e.in_numbers;
     real *y = (real *)f->y + (outer * e.out * f->inner + inner) * e.out_numbers;
     real *a = f->scratch, *b = a + room, *between = b + room;
     line c = {.f = f, .between = between, .buffers = between + room};
     const bool odd_reals = f->kind != SIMD_FFT_PAIRS && !f->halves;
-    const spectrum before = {a, 2, 1, 1}, after = {b, 2, 1, 1};
-    gather(a, x, e.in, e.in_numbers, e.in_numbers * f->inner);
-    if (f->kind == SIMD_FFT_TO && odd_reals)
-        widen(a, f->n);
-    if (f->kind == SIMD_FFT_FROM && odd_reals)
-        conjugate(f, before);
-    else if (f->kind == SIMD_FFT_FROM)
-        part_halves(f, before, 0, half_count(f));
-    transform_line(&c, a, b, f->inverse || f->kind == SIMD_FFT_FROM);
+    const bool direct = f->inner == 1 && !f->chirp && !odd_reals;
+    const bool inverse = f->inverse || f->kind == SIMD_FFT_FROM;
+    real *made = direct ? y : b;
+    const spectrum before = {a, 2, 1, 1}, after = {made, 2, 1, 1};
+    if (direct && f->kind != SIMD_FFT_FROM) {
+        two_steps(&c, x, made, inverse);
+    } else {
+        move(a, e.in_numbers, x, x_step, e.in, e.in_numbers);
+        if (f->kind == SIMD_FFT_TO && odd_reals)
+            widen(a, f->n);
+        if (f->kind == SIMD_FFT_FROM && odd_reals)
+            conjugate(f, before);
+        else if (f->kind == SIMD_FFT_FROM)
+            part_halves(f, before, 0, half_count(f));
+        transform_line(&c, a, made, inverse);
+    }
     if (f->kind == SIMD_FFT_TO && odd_reals)
         weigh(f, after);
     else if (f->kind == SIMD_FFT_TO)
         join_halves(f, after, 0, half_count(f));
     if (f->kind == SIMD_FFT_FROM && odd_reals)
         narrow(b, f->n);
-    scatter(y, b, e.out, e.out_numbers, e.out_numbers * f->inner);
+    if (!direct)
+        move(y, y_step, made, e.out_numbers, e.out, e.out_numbers);
     keep_spoilt(f, i);
 }
 
