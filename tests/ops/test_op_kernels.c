@@ -146,6 +146,44 @@ static void in_place_gives_the_same_bits(void **state)
     assert_true(compared > 20);
 }
 
+/* Moves every float operand by about 1e-9 of its size; returns how many elements moved. */
+static int64_t nudge(sample_graph *b, uint64_t *state)
+{
+    int64_t moved = 0;
+    for (int i = 0; i < b->n_in; i++)
+        for (int64_t k = 0; b->in[i]->dtype == WG_F64 && k < wg_value_count(b->in[i]); k++) {
+            double *x = (double *)b->data[i] + k, before = *x;
+            *x += (wgi_splitmix64(state) >> 63 ? 1e-9 : -1e-9) * (before ? before : 1);
+            moved += *x != before;
+        }
+    return moved;
+}
+
+/* Gradient rules of discrete ops are never asked: the gradient check takes the zeros for granted.
+ * stop_gradient, a view without a kernel, is discrete by decree. */
+static void results_of_discrete_ops_are_locally_constant(void **state)
+{
+    (void)state;
+    int compared = 0;
+    FOR_EACH_SAMPLE(op, s)
+    {
+        if (!(op->flags & WG_OP_DISCRETE) || op->flags & WG_OP_VIEW)
+            continue;
+        sample_graph b = sample_build(op, s, WG_F64, 1);
+        kernel_run here = b.node ? run_kernel(&b, 1, -1) : (kernel_run){{NULL}, false};
+        uint64_t seed = 7;
+        for (int times = 0; here.ran && times < 8 && nudge(&b, &seed); times++, compared++) {
+            kernel_run there = run_kernel(&b, 1, -1);
+            check_same_bits(&b, &here, &there, "close by, though the op is discrete");
+            free_run(&there);
+        }
+        free_run(&here);
+        sample_free(&b);
+    }
+    print_message("%d nudges\n", compared);
+    assert_true(compared > 100);
+}
+
 static double bytes_of(const wg_node *n) /* views count here, unlike in wg_node_bytes */
 {
     double bytes = 0;
@@ -220,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_of_f32_and_f64_agree),
         cmocka_unit_test(in_place_gives_the_same_bits),
+        cmocka_unit_test(results_of_discrete_ops_are_locally_constant),
         cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
