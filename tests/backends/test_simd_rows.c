@@ -332,29 +332,27 @@ static void expect_same_results(const results *a, const results *b, int64_t coun
     }
 }
 
-/* Large results are streamed if they lie in whole lines.  The numbers are the same. */
-static void streamed_rows_are_the_others(void **state)
+static void check_streamed_rows(int64_t width)
 {
-    (void)state;
-    enum { WIDTH = 1040, ROWS = SIMD_STREAM / 2 / WIDTH + 1, COUNT = ROWS * WIDTH, FEW = ROWS };
+    const int64_t rows = SIMD_STREAM / 2 / width + 1, count = rows * width;
     setting s = all_tables();
-    float *branch = numbers(&s, COUNT), *residual = numbers(&s, COUNT), *gain = numbers(&s, WIDTH);
-    float *scratch = room(2 * simd_norm_blocks(ROWS) * WIDTH);
+    float *branch = numbers(&s, count), *residual = numbers(&s, count), *gain = numbers(&s, width);
+    float *scratch = room(2 * simd_norm_blocks(rows) * width);
     for (int t = 0; t < s.n_tables; t++) {
         results forward[2], backward[2];
         for (int shift = 0; shift < 2; shift++) {
             results *y = &forward[shift], *dx = &backward[shift];
-            *y = new_results(COUNT, FEW, shift);
-            *dx = new_results(COUNT, WIDTH, shift);
+            *y = new_results(count, rows, shift);
+            *dx = new_results(count, width, shift);
 #if defined(__x86_64__)
-            check_that(simd_streams(2 * COUNT, WIDTH, y->rows[0], y->rows[1]) == !shift,
+            check_that(simd_streams(2 * count, width, y->rows[0], y->rows[1]) == !shift,
                        "shifted by %d", shift);
 #endif
             simd_norm a = {.gain = gain,
                            .bias = gain,
                            .mask = wgi_mask_of(5, 6, 7, 0.4),
-                           .rows = ROWS,
-                           .width = WIDTH,
+                           .rows = rows,
+                           .width = width,
                            .eps = 1e-5f,
                            .threads = 1 + shift,
                            .scratch = scratch,
@@ -374,17 +372,26 @@ static void streamed_rows_are_the_others(void **state)
             b.dbias = dx->few[1];
             s.table[t]->layernorm_backward(&b);
         }
-        expect_same_results(&forward[0], &forward[1], COUNT, FEW, s.table[t]->isa);
-        expect_same_results(&backward[0], &backward[1], COUNT, WIDTH, s.table[t]->isa);
+        expect_same_results(&forward[0], &forward[1], count, rows, s.table[t]->isa);
+        expect_same_results(&backward[0], &backward[1], count, width, s.table[t]->isa);
         for (int shift = 0; shift < 2; shift++) {
-            free_results(&forward[shift], FEW);
-            free_results(&backward[shift], WIDTH);
+            free_results(&forward[shift], rows);
+            free_results(&backward[shift], width);
         }
     }
     free(branch);
     free(residual);
     free(gain);
-    free_room(scratch, 2 * simd_norm_blocks(ROWS) * WIDTH);
+    free_room(scratch, 2 * simd_norm_blocks(rows) * width);
+}
+
+/* Large results are streamed if they lie in whole lines, by pieces where rows are made of the
+ * mask's groups.  The numbers are the same. */
+static void streamed_rows_are_the_others(void **state)
+{
+    (void)state;
+    check_streamed_rows(1040);
+    check_streamed_rows(8 * SIMD_MASK_GROUP);
 }
 
 int main(void)

@@ -130,31 +130,43 @@ static inline void simd_deal(const simd_words x[4], uint16_t *number)
 
 #endif
 
-/* The numbers of blocks first ... first + SIMD_BLOCKS - 1: Philox's rounds. */
+/* Philox's rounds, of several vectors of blocks together: a round waits for the one before, and
+ * what the processor has in view must hold others to do meanwhile. */
+enum { SIMD_MASK_CHAINS = 2 };
+
+/* The numbers of blocks first ... first + SIMD_MASK_CHAINS SIMD_BLOCKS - 1. */
 static inline void simd_mask_blocks(const wgi_mask *m, uint64_t first, uint16_t *number)
 {
     const simd_words a = simd_words_of(0xD2511F53u), b = simd_words_of(0xCD9E8D57u);
-    simd_words block = simd_words_from(first);
-    simd_words x[4] = {block, simd_upper(block), simd_words_of((uint32_t)m->step),
-                       simd_words_of((uint32_t)(m->step >> 32))};
+    simd_words x[SIMD_MASK_CHAINS][4];
+    for (int c = 0; c < SIMD_MASK_CHAINS; c++) {
+        x[c][0] = simd_words_from(first + (uint64_t)c * SIMD_BLOCKS);
+        x[c][1] = simd_upper(x[c][0]);
+        x[c][2] = simd_words_of((uint32_t)m->step);
+        x[c][3] = simd_words_of((uint32_t)(m->step >> 32));
+    }
     uint32_t k0 = m->key[0], k1 = m->key[1];
     for (int round = 0; round < WGI_MASK_ROUNDS; round++) {
-        simd_words p = simd_mask_product(x[0], a), q = simd_mask_product(x[2], b);
-        x[0] = simd_xor(simd_upper(q), x[1], simd_words_of(k0));
-        x[1] = q;
-        x[2] = simd_xor(simd_upper(p), x[3], simd_words_of(k1));
-        x[3] = p;
+        for (int c = 0; c < SIMD_MASK_CHAINS; c++) {
+            simd_words *y = x[c];
+            simd_words p = simd_mask_product(y[0], a), q = simd_mask_product(y[2], b);
+            y[0] = simd_xor(simd_upper(q), y[1], simd_words_of(k0));
+            y[1] = q;
+            y[2] = simd_xor(simd_upper(p), y[3], simd_words_of(k1));
+            y[3] = p;
+        }
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    simd_deal(x, number);
+    for (int c = 0; c < SIMD_MASK_CHAINS; c++)
+        simd_deal(x[c], number + c * SIMD_BLOCKS * WGI_MASK_NUMBERS);
 }
 
 /* The numbers of group g: elements 128 g ... 128 g + 127. */
 static inline void simd_mask_group(const wgi_mask *m, uint64_t g, uint16_t *restrict number)
 {
     enum { BLOCKS = SIMD_MASK_GROUP / WGI_MASK_NUMBERS };
-    for (int b = 0; b < BLOCKS; b += SIMD_BLOCKS)
+    for (int b = 0; b < BLOCKS; b += SIMD_MASK_CHAINS * SIMD_BLOCKS)
         simd_mask_blocks(m, g * BLOCKS + (uint64_t)b, number + WGI_MASK_NUMBERS * b);
 }
 

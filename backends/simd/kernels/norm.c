@@ -150,16 +150,14 @@ static void normalize(const simd_norm *a, const row_state *r)
 }
 
 /* `n` rows from `row` on, at most TOGETHER, whose results y lie one after the other, as do the sums
- * with a branch, unless that is NULL. */
-static void forward_rows(const simd_norm *a, int64_t row, int n, float *sum, float *y)
+ * with a branch, which have been made, unless that is NULL. */
+static void forward_rows(const simd_norm *a, int64_t row, int n, const float *sum, float *y)
 {
     int64_t width = a->width;
     row_state r[TOGETHER] = {{.x = NULL}};
     for (int k = 0; k < n; k++) {
         int64_t at = (row + k) * width;
-        if (sum)
-            simd_drop(&a->mask, at, width, a->branch + at, a->residual + at, sum + k * width);
-        else
+        if (!sum)
             simd_ask_ahead(a->x + at, width);
         if (y + k * width == a->y + at) /* writing a line begins with reading it */
             simd_ask_ahead(a->y + at, width);
@@ -182,16 +180,10 @@ static void forward_rows(const simd_norm *a, int64_t row, int n, float *sum, flo
     }
 }
 
-/* A row of up to two results on its way past the caches. */
-typedef struct streamed {
-    _Alignas(64) float first[STREAMED_WIDTH], second[STREAMED_WIDTH];
-} streamed;
-
-/* Is it worth while for results a and b, b perhaps NULL? */
-static bool streams(const simd_norm *n, const float *a, const float *b)
+/* sum = residual + dropout(branch), elements first ... first + count - 1 of the tensor */
+static void make_sum(const simd_norm *a, int64_t first, int64_t count, float *sum)
 {
-    return n->width <= STREAMED_WIDTH &&
-           simd_streams(n->rows * n->width * (b ? 2 : 1), n->width, a, b);
+    simd_drop(&a->mask, first, count, a->branch + first, a->residual + first, sum);
 }
 
 /* Is it worth while to wake other threads? */
@@ -200,26 +192,71 @@ static int threads_for(const simd_norm *a)
     return a->rows * a->width < 1 << 13 ? 1 : a->threads;
 }
 
+/* ---- forward, past the caches ---------------------------------------------------------------- */
+
+/* Is it worth while for results a and b, b perhaps NULL? */
+static bool streams(const simd_norm *n, const float *a, const float *b)
+{
+    return n->width <= STREAMED_WIDTH &&
+           simd_streams(n->rows * n->width * (b ? 2 : 1), n->width, a, b);
+}
+
+/* A row of up to two results on its way past the caches. */
+typedef struct streamed {
+    _Alignas(64) float first[STREAMED_WIDTH], second[STREAMED_WIDTH];
+} streamed;
+
+/* How much of a row is stored at a time: what a mask is drawn for. */
+static int64_t piece_of(int64_t width)
+{
+    return width % SIMD_MASK_GROUP ? width : SIMD_MASK_GROUP;
+}
+
+/* Numbers i ... i + n - 1 of row `row` of y, and of the sum if there is one. */
+static void stream_piece(const simd_norm *a, int64_t row, const streamed *r, int64_t i, int64_t n)
+{
+    int64_t at = row * a->width + i;
+    simd_stream(a->y + at, r->first + i, n);
+    if (a->branch)
+        simd_stream(a->sum + at, r->second + i, n);
+}
+
+/* A whole row of streaming stores at once keeps the processor waiting: the row before is stored
+ * piece by piece, between the draws of this row's mask. */
+static void forward_past(const simd_norm *a, int64_t first, int64_t end)
+{
+    streamed room[2];
+    int64_t width = a->width, piece = piece_of(width);
+    for (int64_t row = first; row <= end; row++) {
+        streamed *now = &room[row % 2];
+        for (int64_t i = 0; i < width; i += piece) {
+            if (a->branch && row < end)
+                make_sum(a, row * width + i, piece, now->second + i);
+            if (row > first)
+                stream_piece(a, row - 1, &room[(row + 1) % 2], i, piece);
+        }
+        if (row < end)
+            forward_rows(a, row, 1, a->branch ? now->second : NULL, now->first);
+    }
+    simd_stream_end();
+}
+
 static void forward_share(const void *args, simd_member m)
 {
     const simd_norm *a = args;
     float *sum = a->branch ? a->sum : NULL;
-    bool past = streams(a, a->y, sum);
-    streamed room;
-    int64_t end = simd_end(m, a->rows);
-    for (int64_t row = simd_first(m, a->rows), n; row < end; row += n) {
-        int64_t at = row * a->width;
-        n = past ? 1 : end - row < TOGETHER ? end - row : TOGETHER;
-        if (!past) {
-            forward_rows(a, row, (int)n, sum ? sum + at : NULL, a->y + at);
-            continue;
-        }
-        forward_rows(a, row, 1, sum ? room.second : NULL, room.first);
-        simd_stream(a->y + at, room.first, a->width);
-        if (sum)
-            simd_stream(sum + at, room.second, a->width);
+    int64_t first = simd_first(m, a->rows), end = simd_end(m, a->rows);
+    if (streams(a, a->y, sum)) {
+        forward_past(a, first, end);
+        return;
     }
-    simd_stream_end();
+    for (int64_t row = first, n; row < end; row += n) {
+        int64_t at = row * a->width;
+        n = end - row < TOGETHER ? end - row : TOGETHER;
+        if (sum)
+            make_sum(a, at, n * a->width, sum + at);
+        forward_rows(a, row, (int)n, sum ? sum + at : NULL, a->y + at);
+    }
 }
 
 void SIMD(layernorm_forward)(const simd_norm *a)
@@ -259,7 +296,7 @@ static void backward_sums(const simd_norm *a, int64_t row, float *restrict dgain
 
 /* Row `row` of dx, and of dbranch unless that is NULL, with the means of e and of e h. */
 static void backward_row(const simd_norm *a, int64_t row, float mean_e, float mean_eh,
-                         float *restrict dx, float *dbranch)
+                         float *restrict dx)
 {
     const float *restrict x = a->x + row * a->width, *restrict dy = a->dy + row * a->width;
     const float *gain = a->gain;
@@ -274,13 +311,18 @@ static void backward_row(const simd_norm *a, int64_t row, float mean_e, float me
 #pragma omp simd
         for (int64_t i = 0; i < width; i++)
             dx[i] += a->more[row * width + i];
-    if (dbranch)
-        simd_drop(&a->mask, row * width, width, dx, NULL, dbranch);
 }
 
-/* `n` rows from `row` on, at most TOGETHER, whose results lie one after the other. */
+/* dbranch = dropout(dx), elements first ... first + count - 1 of the tensor */
+static void drop_back(const simd_norm *a, int64_t first, int64_t count, const float *dx,
+                      float *dbranch)
+{
+    simd_drop(&a->mask, first, count, dx, NULL, dbranch);
+}
+
+/* `n` rows of dx from `row` on, at most TOGETHER, which lie one after the other. */
 static void backward_rows(const simd_norm *a, int64_t row, int n, float *dgain, float *dbias,
-                          float *dx, float *dbranch)
+                          float *dx)
 {
     int64_t width = a->width;
     float sums[TOGETHER][SIMD_SUM_LANES] = {{0}}, products[TOGETHER][SIMD_SUM_LANES] = {{0}};
@@ -292,28 +334,36 @@ static void backward_rows(const simd_norm *a, int64_t row, int n, float *dgain, 
         mean_eh[k] = (float)(simd_folded(products[k]) / (double)width);
     }
     for (int k = 0; k < n; k++)
-        backward_row(a, row + k, mean_e[k], mean_eh[k], dx + k * width,
-                     dbranch ? dbranch + k * width : NULL);
+        backward_row(a, row + k, mean_e[k], mean_eh[k], dx + k * width);
 }
 
 /* Rows [from, to), with their sums for dgain and dbias. */
-static void backward_block(const simd_norm *a, int64_t from, int64_t to, bool past, float *sums)
+static void backward_block(const simd_norm *a, int64_t from, int64_t to, float *sums)
 {
     int64_t width = a->width;
-    streamed room;
-    memset(sums, 0, (size_t)(2 * width) * sizeof *sums);
     for (int64_t row = from, n; row < to; row += n) {
         int64_t at = row * width;
-        n = past ? 1 : to - row < TOGETHER ? to - row : TOGETHER;
-        if (!past) {
-            backward_rows(a, row, (int)n, sums, sums + width, a->dx + at,
-                          a->dbranch ? a->dbranch + at : NULL);
-            continue;
-        }
-        backward_rows(a, row, 1, sums, sums + width, room.first, a->dbranch ? room.second : NULL);
-        simd_stream(a->dx + at, room.first, width);
+        n = to - row < TOGETHER ? to - row : TOGETHER;
+        backward_rows(a, row, (int)n, sums, sums + width, a->dx + at);
         if (a->dbranch)
-            simd_stream(a->dbranch + at, room.second, width);
+            drop_back(a, at, n * width, a->dx + at, a->dbranch + at);
+    }
+}
+
+/* The same past the caches: each piece is stored while the next one's mask is drawn. */
+static void backward_block_past(const simd_norm *a, int64_t from, int64_t to, float *sums)
+{
+    streamed room;
+    int64_t width = a->width, piece = piece_of(width);
+    for (int64_t row = from; row < to; row++) {
+        backward_rows(a, row, 1, sums, sums + width, room.first);
+        for (int64_t i = 0, at = row * width; i < width; i += piece) {
+            if (a->dbranch) {
+                drop_back(a, at + i, piece, room.first + i, room.second + i);
+                simd_stream(a->dbranch + at + i, room.second + i, piece);
+            }
+            simd_stream(a->dx + at + i, room.first + i, piece);
+        }
     }
     simd_stream_end();
 }
@@ -324,9 +374,12 @@ static void backward_share(const void *args, simd_member m)
     int64_t blocks = simd_norm_blocks(a->rows), width = a->width;
     int64_t joins = simd_divide_up(width, SIMD_LINE);
     bool past = streams(a, a->dx, a->dbranch);
-    for (int64_t b = simd_first(m, blocks); b < simd_end(m, blocks); b++)
-        backward_block(a, a->rows * b / blocks, a->rows * (b + 1) / blocks, past,
-                       a->scratch + b * 2 * width);
+    for (int64_t b = simd_first(m, blocks); b < simd_end(m, blocks); b++) {
+        float *sums = a->scratch + b * 2 * width;
+        memset(sums, 0, (size_t)(2 * width) * sizeof *sums);
+        (past ? backward_block_past : backward_block)(a, a->rows * b / blocks,
+                                                      a->rows * (b + 1) / blocks, sums);
+    }
     simd_meet(m);
     for (int64_t join = simd_first(m, joins); join < simd_end(m, joins); join++) {
         int64_t i = join * SIMD_LINE, columns = simd_smaller(width - i, SIMD_LINE);
