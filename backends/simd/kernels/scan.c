@@ -11,11 +11,12 @@
 #include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/stream.h"
 #include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/transpose.h"
 
 enum { EIGHT = 8, SIDE = EIGHT, CHUNK = 128, COLUMNS = 128 };
 
 /* A step of SIDE lines. */
-typedef float simd_eight __attribute__((vector_size(EIGHT * sizeof(float))));
+typedef float simd_eight __attribute__((vector_size(EIGHT * sizeof(float)), may_alias));
 
 /* Puts a finished piece of a result in its place. */
 static void put(float *to, const float *piece, int64_t n, bool past)
@@ -145,37 +146,27 @@ static void take_states(float state[SIDE], const float *initial, const side *l, 
         state[i] = initial && i < l->count ? initial[group * SIDE + i] : 0;
 }
 
-/* Steps [t, t + EIGHT) of a tile as vectors: eight[k] is step t + k of all lines.  Its own inverse.
- */
-static inline void transpose(const float *from, int64_t from_step, simd_eight *to)
+/* EIGHT rows, ld apart, as columns of `to`, whose rows are `width` apart: steps of a tile as
+ * vectors of all lines, or such vectors as steps of a tile. */
+SIMD_INLINE void turn(const float *rows, int64_t ld, float *to, int64_t width)
 {
-    simd_eight r[EIGHT], p[EIGHT], q[EIGHT];
-    for (int i = 0; i < EIGHT; i++)
-        memcpy(&r[i], from + i * from_step, sizeof r[i]);
-    for (int i = 0; i < EIGHT; i += 2) {
-        p[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-        p[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-    for (int i = 0; i < EIGHT; i += 4)
-        for (int k = 0; k < 2; k++) {
-            q[i + 2 * k] =
-                __builtin_shufflevector(p[i + k], p[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-            q[i + 2 * k + 1] =
-                __builtin_shufflevector(p[i + k], p[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-        }
-    for (int i = 0; i < 4; i++) {
-        to[i] = __builtin_shufflevector(q[i], q[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        to[i + 4] = __builtin_shufflevector(q[i], q[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
+    SIMD_UNROLLED
+    for (int i = 0; i < EIGHT; i += SIMD_STEP)
+        SIMD_UNROLLED
+    for (int k = 0; k < EIGHT; k += SIMD_STEP)
+        simd_transpose_square(rows + i * ld + k, ld, to + k * width + i, width);
 }
 
-/* Steps [t, t + EIGHT) of a tile, one vector for each line, from one vector for each step. */
-static inline void put_eight(tile *to, int64_t t, const simd_eight *step)
+/* Steps [t, t + EIGHT) of a tile: step[k] is step t + k of all lines. */
+SIMD_INLINE void take_eight(const tile *from, int64_t t, simd_eight step[EIGHT])
 {
-    simd_eight line[EIGHT];
-    transpose((const float *)step, EIGHT, line);
-    for (int i = 0; i < SIDE; i++)
-        memcpy(&to->at[i][t], &line[i], sizeof line[i]);
+    turn(&from->at[0][t], CHUNK, (float *)step, EIGHT);
+}
+
+/* The reverse */
+SIMD_INLINE void put_eight(tile *to, int64_t t, const simd_eight step[EIGHT])
+{
+    turn((const float *)step, EIGHT, &to->at[0][t], CHUNK);
 }
 
 /* The k-th step of eight in the direction of the walk. */
@@ -192,8 +183,8 @@ static int64_t forward_eights(const chunk *c, const tile *a, const tile *x, floa
     int64_t k = 0;
     for (; k + EIGHT <= c->n; k += EIGHT) {
         int64_t t = c->step > 0 ? k : c->n - k - EIGHT;
-        transpose(&a->at[0][t], CHUNK, av);
-        transpose(&x->at[0][t], CHUNK, xv);
+        take_eight(a, t, av);
+        take_eight(x, t, xv);
         for (int e = 0; e < EIGHT; e++)
             yv[turned(c, e)] = s = av[turned(c, e)] * s + xv[turned(c, e)];
         put_eight(y, t, yv);
@@ -246,9 +237,9 @@ static int64_t backward_eights(const chunk *c, const tile *dy, const tile *a, co
     int64_t k = 0;
     for (; k + EIGHT <= c->n; k += EIGHT) {
         int64_t t = c->step > 0 ? k : c->n - k - EIGHT;
-        transpose(&dy->at[0][t], CHUNK, dyv);
-        transpose(&a->at[0][t], CHUNK, av);
-        transpose(&before->at[0][t], CHUNK, yv);
+        take_eight(dy, t, dyv);
+        take_eight(a, t, av);
+        take_eight(before, t, yv);
         for (int e = 0; e < EIGHT; e++) {
             int i = turned(c, e);
             dyv[i] += s;
