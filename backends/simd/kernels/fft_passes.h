@@ -1,4 +1,4 @@
-/* The passes of Fourier transforms (fft.h): of LANES lines side by side, in [n][2][LANES] numbers,
+/* The passes of Fourier transforms (fft.h): of LINES lines side by side, in [n][2][LINES] numbers,
  * real parts before imaginary ones.  Each pass has one factor r of n (Stockham's order, in which
  * nothing is permuted):
  *
@@ -12,10 +12,11 @@
 #include "backends/simd/kernels/fft.h"
 #include "backends/simd/kernels/real.h"
 #include "backends/simd/kernels/unrolled.h"
+#include "backends/simd/kernels/vector.h"
 
 #include <string.h>
 
-enum { LANES = SIMD_LINE, PAIR = 2 * LANES, MOST_RADIX = 48 };
+enum { LINES = SIMD_LINE, PAIR = 2 * LINES, MOST_RADIX = 48 };
 
 /* Which half of a pair is the real part, in numbers from its beginning. */
 typedef struct parts {
@@ -24,7 +25,7 @@ typedef struct parts {
 
 static parts parts_of(bool inverse)
 {
-    return inverse ? (parts){LANES, 0} : (parts){0, LANES};
+    return inverse ? (parts){LINES, 0} : (parts){0, LINES};
 }
 
 /* ---- passes ---------------------------------------------------------------------------------- */
@@ -41,12 +42,12 @@ static const real *root(const pass *s, int64_t j)
     return s->roots + 2 * j * s->wide;
 }
 
-/* y = x w for LANES numbers; y may be x */
+/* y = x w for LINES numbers; y may be x */
 SIMD_INLINE void turn(real *yr, real *yi, const real *xr, const real *xi, const real *w, bool turns)
 {
     const real c = turns ? w[0] : 1, d = turns ? w[1] : 0;
 #pragma omp simd
-    for (int l = 0; l < LANES; l++) {
+    for (int l = 0; l < LINES; l++) {
         const real r = xr[l], i = xi[l];
         yr[l] = turns ? r * c - i * d : r;
         yi[l] = turns ? r * d + i * c : i;
@@ -64,7 +65,7 @@ SIMD_INLINE void two(const pass *s, int64_t p, const real *x, real *y, bool turn
         const real *ar = x + q + re, *ai = x + q + im, *br = ar + far, *bi = ai + far;
         real *yr = y + q + re, *yi = y + q + im;
 #pragma omp simd
-        for (int l = 0; l < LANES; l++) {
+        for (int l = 0; l < LINES; l++) {
             const real ur = ar[l] - br[l], ui = ai[l] - bi[l];
             yr[l] = ar[l] + br[l];
             yi[l] = ai[l] + bi[l];
@@ -86,7 +87,7 @@ SIMD_INLINE void four(const pass *s, int64_t p, const real *x, real *y, bool tur
         const real *xr = x + q + re, *xi = x + q + im;
         real *yr = y + q + re, *yi = y + q + im;
 #pragma omp simd
-        for (int l = 0; l < LANES; l++) {
+        for (int l = 0; l < LINES; l++) {
             const real ar = xr[l], br = xr[l + far], cr = xr[l + 2 * far], dr = xr[l + 3 * far];
             const real ai = xi[l], bi = xi[l + far], ci = xi[l + 2 * far], di = xi[l + 3 * far];
             const real sr = ar + cr, si = ai + ci, tr = ar - cr, ti = ai - ci;
@@ -105,65 +106,66 @@ SIMD_INLINE void four(const pass *s, int64_t p, const real *x, real *y, bool tur
     }
 }
 
-/* The numbers of all lanes. */
-typedef real simd_all __attribute__((vector_size(64), may_alias));
-
 /* z = (re + i im) w; w is read only if it turns */
-SIMD_INLINE void put_turned(real *zr, real *zi, const simd_all *re, const simd_all *im,
-                            const real *w, bool turns)
+SIMD_INLINE void put_turned(real *zr, real *zi, const vector *re, const vector *im, const real *w,
+                            bool turns)
 {
     if (turns) {
-        *(simd_all *)zr = *re * w[0] - *im * w[1];
-        *(simd_all *)zi = *re * w[1] + *im * w[0];
+        *(vector *)zr = *re * w[0] - *im * w[1];
+        *(vector *)zi = *re * w[1] + *im * w[0];
     } else {
-        *(simd_all *)zr = *re;
-        *(simd_all *)zi = *im;
+        *(vector *)zr = *re;
+        *(vector *)zi = *im;
     }
 }
 
-/* An odd radix r, which is a constant where it is small.  Of a[k] and a[r - k], with the sums b[k]
- * and the differences d[k], k <= r / 2, y[j] and y[r - j] are
+/* An odd radix r, which is a constant where it is small, of a vector of lines that begins at x and
+ * y.  Of a[k] and a[r - k], with the sums b[k] and the differences d[k], k <= r / 2, y[j] and
+ * y[r - j] are
  *
  *     a[0] + sum of cos(2 pi jk / r) b[k]  -+  i sum of sin(2 pi jk / r) d[k] */
-SIMD_INLINE void odd(const pass *s, int64_t p, const real *x, real *y, int r, bool turns)
+SIMD_INLINE void odd_vector(const pass *s, int64_t p, const real *x, real *y, int r, bool turns)
 {
     const int64_t w = s->wide * PAIR, far = s->n / r * w, step = s->n / r;
-    const int64_t re = s->part.re, im = s->part.im;
-    simd_all br[MOST_RADIX / 2], bi[MOST_RADIX / 2], dr[MOST_RADIX / 2], di[MOST_RADIX / 2];
-    x += p * w;
-    y += r * p * w;
-    for (int64_t q = 0; q < w; q += PAIR) {
-        const real *xr = x + q + re, *xi = x + q + im;
-        const simd_all ar = *(const simd_all *)xr, ai = *(const simd_all *)xi;
-        simd_all all_re = ar, all_im = ai;
-        for (int k = 1; k <= r / 2; k++) {
-            const int64_t up = k * far, down = (r - k) * far;
-            const simd_all ur = *(const simd_all *)(xr + up), vr = *(const simd_all *)(xr + down);
-            const simd_all ui = *(const simd_all *)(xi + up), vi = *(const simd_all *)(xi + down);
-            br[k - 1] = ur + vr;
-            bi[k - 1] = ui + vi;
-            dr[k - 1] = ur - vr;
-            di[k - 1] = ui - vi;
-            all_re += br[k - 1];
-            all_im += bi[k - 1];
-        }
-        put_turned(y + q + re, y + q + im, &all_re, &all_im, NULL, false);
-        for (int j = 1; j <= r / 2; j++) {
-            simd_all er = ar, ei = ai, fr = {0}, fi = {0};
-            for (int k = 1; k <= r / 2; k++) {
-                const real *e = root(s, j * k % r * step);
-                er += br[k - 1] * e[0];
-                ei += bi[k - 1] * e[0];
-                fr += dr[k - 1] * e[1];
-                fi += di[k - 1] * e[1];
-            }
-            const simd_all up[2] = {er - fi, ei + fr}, down[2] = {er + fi, ei - fr};
-            real *zr = y + q + re, *zi = y + q + im;
-            put_turned(zr + j * w, zi + j * w, &up[0], &up[1], root(s, p * j), turns);
-            put_turned(zr + (r - j) * w, zi + (r - j) * w, &down[0], &down[1], root(s, p * (r - j)),
-                       turns);
-        }
+    const real *xr = x + s->part.re, *xi = x + s->part.im;
+    real *yr = y + s->part.re, *yi = y + s->part.im;
+    vector br[MOST_RADIX / 2], bi[MOST_RADIX / 2], dr[MOST_RADIX / 2], di[MOST_RADIX / 2];
+    const vector ar = *(const vector *)xr, ai = *(const vector *)xi;
+    vector all_re = ar, all_im = ai;
+    for (int k = 1; k <= r / 2; k++) {
+        const int64_t up = k * far, down = (r - k) * far;
+        const vector ur = *(const vector *)(xr + up), vr = *(const vector *)(xr + down);
+        const vector ui = *(const vector *)(xi + up), vi = *(const vector *)(xi + down);
+        br[k - 1] = ur + vr;
+        bi[k - 1] = ui + vi;
+        dr[k - 1] = ur - vr;
+        di[k - 1] = ui - vi;
+        all_re += br[k - 1];
+        all_im += bi[k - 1];
     }
+    put_turned(yr, yi, &all_re, &all_im, NULL, false);
+    for (int j = 1; j <= r / 2; j++) {
+        vector er = ar, ei = ai, fr = {0}, fi = {0};
+        for (int k = 1; k <= r / 2; k++) {
+            const real *e = root(s, j * k % r * step);
+            er += br[k - 1] * e[0];
+            ei += bi[k - 1] * e[0];
+            fr += dr[k - 1] * e[1];
+            fi += di[k - 1] * e[1];
+        }
+        const vector up[2] = {er - fi, ei + fr}, down[2] = {er + fi, ei - fr};
+        put_turned(yr + j * w, yi + j * w, &up[0], &up[1], root(s, p * j), turns);
+        put_turned(yr + (r - j) * w, yi + (r - j) * w, &down[0], &down[1], root(s, p * (r - j)),
+                   turns);
+    }
+}
+
+SIMD_INLINE void odd(const pass *s, int64_t p, const real *x, real *y, int r, bool turns)
+{
+    const int64_t w = s->wide * PAIR;
+    for (int64_t q = 0; q < w; q += PAIR)
+        for (int64_t l = 0; l < LINES; l += LANES)
+            odd_vector(s, p, x + p * w + q + l, y + r * p * w + q + l, r, turns);
 }
 
 /* All p of a pass; radix is a constant where it is small. */

@@ -12,10 +12,10 @@
 
 /* ---- lines side by side ---------------------------------------------------------------------- */
 
-/* Up to LANES lines, whose numbers or pairs are in memory. */
+/* Up to LINES lines, whose numbers or pairs are in memory. */
 typedef struct side {
     int64_t lines;     /* how many */
-    int64_t at[LANES]; /* where each begins, in numbers */
+    int64_t at[LINES]; /* where each begins, in numbers */
     int64_t step;      /* from one pair of a line to the next */
     int64_t im;        /* from a real part to its imaginary one; 0: it has none */
     bool rows;         /* numbers lie one after the other, and lines at[1] - at[0] apart */
@@ -26,8 +26,8 @@ typedef struct side {
  * ones in twos as pairs if `paired`, else alone. */
 static side side_of(const simd_fft *f, int64_t i, int64_t size, int64_t numbers, bool paired)
 {
-    const int64_t all = f->outer * f->inner, first = i * LANES;
-    side s = {.lines = simd_smaller(LANES, all - first)};
+    const int64_t all = f->outer * f->inner, first = i * LINES;
+    side s = {.lines = simd_smaller(LINES, all - first)};
     for (int64_t l = 0; l < s.lines; l++) {
         const int64_t line = first + l;
         s.at[l] = (line / f->inner * size * f->inner + line % f->inner) * numbers;
@@ -35,22 +35,22 @@ static side side_of(const simd_fft *f, int64_t i, int64_t size, int64_t numbers,
     s.step = numbers * f->inner * (paired ? 2 : 1);
     s.im = numbers == 2 ? 1 : paired ? f->inner : 0;
     s.rows = f->inner == 1;
-    s.columns = s.lines == LANES && first % f->inner + LANES <= f->inner;
+    s.columns = s.lines == LINES && first % f->inner + LINES <= f->inner;
     return s;
 }
 
 static void load(const side *s, const real *x, int64_t pairs, real *to)
 {
-    if (s->lines < LANES)
+    if (s->lines < LINES)
         memset(to, 0, (size_t)(pairs * PAIR) * sizeof *to);
     if (s->rows) {
         const int64_t ld = s->lines > 1 ? s->at[1] - s->at[0] : 0;
         if (s->im)
-            simd_transpose_matrix(x + s->at[0], ld, s->lines, 2 * pairs, to, LANES);
+            simd_transpose_matrix(x + s->at[0], ld, s->lines, 2 * pairs, to, LINES);
         else
             simd_transpose_matrix(x + s->at[0], ld, s->lines, pairs, to, PAIR);
         for (int64_t j = 0; j < pairs && !s->im; j++)
-            memset(to + j * PAIR + LANES, 0, LANES * sizeof *to);
+            memset(to + j * PAIR + LINES, 0, LINES * sizeof *to);
         return;
     }
     const bool columns = s->columns;
@@ -58,24 +58,24 @@ static void load(const side *s, const real *x, int64_t pairs, real *to)
     for (int64_t j = 0; j < pairs; j++, to += PAIR) {
         const real *from = x + j * s->step;
         if (columns && lane == 1) {
-            memcpy(to, from + s->at[0], LANES * sizeof *to);
+            memcpy(to, from + s->at[0], LINES * sizeof *to);
             if (s->im)
-                memcpy(to + LANES, from + s->at[0] + s->im, LANES * sizeof *to);
+                memcpy(to + LINES, from + s->at[0] + s->im, LINES * sizeof *to);
         } else if (columns) {
             from += s->at[0];
 #pragma omp simd
-            for (int l = 0; l < LANES; l++) {
+            for (int l = 0; l < LINES; l++) {
                 to[l] = from[2 * l];
-                to[LANES + l] = from[2 * l + 1];
+                to[LINES + l] = from[2 * l + 1];
             }
         } else {
             for (int64_t l = 0; l < s->lines; l++) {
                 to[l] = from[s->at[l]];
-                to[LANES + l] = s->im ? from[s->at[l] + s->im] : 0;
+                to[LINES + l] = s->im ? from[s->at[l] + s->im] : 0;
             }
         }
         if (columns && !s->im)
-            memset(to + LANES, 0, LANES * sizeof *to);
+            memset(to + LINES, 0, LINES * sizeof *to);
     }
 }
 
@@ -84,7 +84,7 @@ static void store(const side *s, real *y, int64_t pairs, const real *from)
     if (s->rows) {
         const int64_t ld = s->lines > 1 ? s->at[1] - s->at[0] : 0;
         if (s->im)
-            simd_transpose_matrix(from, LANES, 2 * pairs, s->lines, y + s->at[0], ld);
+            simd_transpose_matrix(from, LINES, 2 * pairs, s->lines, y + s->at[0], ld);
         else
             simd_transpose_matrix(from, PAIR, pairs, s->lines, y + s->at[0], ld);
         return;
@@ -94,21 +94,21 @@ static void store(const side *s, real *y, int64_t pairs, const real *from)
     for (int64_t j = 0; j < pairs; j++, from += PAIR) {
         real *to = y + j * s->step;
         if (columns && lane == 1) {
-            memcpy(to + s->at[0], from, LANES * sizeof *to);
+            memcpy(to + s->at[0], from, LINES * sizeof *to);
             if (s->im)
-                memcpy(to + s->at[0] + s->im, from + LANES, LANES * sizeof *to);
+                memcpy(to + s->at[0] + s->im, from + LINES, LINES * sizeof *to);
         } else if (columns) {
             to += s->at[0];
 #pragma omp simd
-            for (int l = 0; l < LANES; l++) {
+            for (int l = 0; l < LINES; l++) {
                 to[2 * l] = from[l];
-                to[2 * l + 1] = from[LANES + l];
+                to[2 * l + 1] = from[LINES + l];
             }
         } else {
             for (int64_t l = 0; l < s->lines; l++) {
                 to[s->at[l]] = from[l];
                 if (s->im)
-                    to[s->at[l] + s->im] = from[LANES + l];
+                    to[s->at[l] + s->im] = from[LINES + l];
             }
         }
     }
@@ -300,25 +300,25 @@ static void group(const simd_fft *f, int64_t i, real *x, real *y)
     const side in = side_of(f, i, e.in, e.in_numbers, e.in_paired);
     const side out = side_of(f, i, e.out, e.out_numbers, e.out_paired);
     load(&in, f->x, pairs_of(e.in, e.in_paired), x);
-    const spectrum from = {x, PAIR, LANES, LANES};
+    const spectrum from = {x, PAIR, LINES, LINES};
     if (f->kind == SIMD_FFT_FROM && f->halves)
         part_halves(f, from, 0, half_count(f));
     else if (f->kind == SIMD_FFT_FROM)
         conjugate(f, from);
     const real *made = transform(&f->core, x, y, parts_of(f->inverse || f->kind == SIMD_FFT_FROM));
-    const spectrum to = {made == x ? x : y, PAIR, LANES, LANES};
+    const spectrum to = {made == x ? x : y, PAIR, LINES, LINES};
     if (f->kind == SIMD_FFT_TO && f->halves)
         join_halves(f, to, 0, half_count(f));
     else if (f->kind == SIMD_FFT_TO)
         weigh(f, to);
     store(&out, f->y, pairs_of(e.out, e.out_paired), made);
     for (int64_t l = 0; l < in.lines; l++)
-        keep_spoilt(f, i * LANES + l);
+        keep_spoilt(f, i * LINES + l);
 }
 
 static int64_t groups_of(const simd_fft *f)
 {
-    return simd_divide_up(f->outer * f->inner, LANES);
+    return simd_divide_up(f->outer * f->inner, LINES);
 }
 
 static void share_of_groups(const void *context, simd_member m)
@@ -341,26 +341,26 @@ typedef struct line {
     parts part;
 } line;
 
-/* Columns [first, first + LANES) of a matrix of pairs with n in a row. */
+/* Columns [first, first + LINES) of a matrix of pairs with n in a row. */
 static side columns_at(int64_t first, int64_t n)
 {
-    side s = {.lines = simd_smaller(LANES, n - first), .step = 2 * n, .im = 1};
+    side s = {.lines = simd_smaller(LINES, n - first), .step = 2 * n, .im = 1};
     for (int64_t l = 0; l < s.lines; l++)
         s.at[l] = 2 * (first + l);
-    s.columns = s.lines == LANES;
+    s.columns = s.lines == LINES;
     return s;
 }
 
-/* Rows [first, first + LANES) of a matrix of pairs [rows, n]. */
+/* Rows [first, first + LINES) of a matrix of pairs [rows, n]. */
 static side rows_at(int64_t first, int64_t rows, int64_t n)
 {
-    side s = {.lines = simd_smaller(LANES, rows - first), .step = 2, .im = 1, .rows = true};
+    side s = {.lines = simd_smaller(LINES, rows - first), .step = 2, .im = 1, .rows = true};
     for (int64_t l = 0; l < s.lines; l++)
         s.at[l] = 2 * n * (first + l);
     return s;
 }
 
-/* x [n1][2][LANES] times columns [first, first + count) of twist. */
+/* x [n1][2][LINES] times columns [first, first + count) of twist. */
 static void twist(const simd_fft_split *s, int64_t first, int64_t count, real *x, parts part)
 {
     for (int64_t k = 0; k < s->n1; k++, x += PAIR) {
@@ -378,14 +378,14 @@ static void first_step(const void *context, simd_member m)
 {
     const line *c = context;
     const simd_fft_split *s = &c->f->split;
-    const int64_t blocks = simd_divide_up(s->n2, LANES);
+    const int64_t blocks = simd_divide_up(s->n2, LINES);
     const int64_t pairs = simd_fft_pairs(c->f);
     real *x = c->buffers + m.me * 2 * pairs * PAIR, *y = x + pairs * PAIR;
     for (int64_t b = simd_first(m, blocks); b < simd_end(m, blocks); b++) {
-        const side columns = columns_at(b * LANES, s->n2);
+        const side columns = columns_at(b * LINES, s->n2);
         load(&columns, c->from, s->n1, x);
         real *made = transform(&s->columns, x, y, c->part);
-        twist(s, b * LANES, columns.lines, made, c->part);
+        twist(s, b * LINES, columns.lines, made, c->part);
         store(&columns, c->between, s->n1, made);
     }
 }
@@ -394,11 +394,11 @@ static void second_step(const void *context, simd_member m)
 {
     const line *c = context;
     const simd_fft_split *s = &c->f->split;
-    const int64_t blocks = simd_divide_up(s->n1, LANES);
+    const int64_t blocks = simd_divide_up(s->n1, LINES);
     const int64_t pairs = simd_fft_pairs(c->f);
     real *x = c->buffers + m.me * 2 * pairs * PAIR, *y = x + pairs * PAIR;
     for (int64_t b = simd_first(m, blocks); b < simd_end(m, blocks); b++) {
-        const side rows = rows_at(b * LANES, s->n1, s->n2), columns = columns_at(b * LANES, s->n1);
+        const side rows = rows_at(b * LINES, s->n1, s->n2), columns = columns_at(b * LINES, s->n1);
         load(&rows, c->between, s->n2, x);
         store(&columns, c->to, s->n2, transform(&s->rows, x, y, c->part));
     }
