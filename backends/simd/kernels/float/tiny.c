@@ -8,28 +8,36 @@
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/vector.h"
 
-enum { FOUR = 4, EIGHT = 8, ROOM = SIMD_TINY * SIMD_TINY + EIGHT };
+/* Numbers of a vector for rows of up to FOUR and for longer ones: no more than a register holds. */
+enum {
+    FOUR = 4,
+    EIGHT = 8,
+    SHORT = LANES < FOUR ? LANES : FOUR,
+    LONG = LANES < EIGHT ? LANES : EIGHT,
+    ROOM = SIMD_TINY * SIMD_TINY + EIGHT
+};
 
-typedef real vector_4
-    __attribute__((vector_size(FOUR * sizeof(real)), aligned(sizeof(real)), may_alias));
-typedef real vector_8
-    __attribute__((vector_size(EIGHT * sizeof(real)), aligned(sizeof(real)), may_alias));
+typedef real short_vector
+    __attribute__((vector_size(SHORT * sizeof(real)), aligned(sizeof(real)), may_alias));
+typedef real long_vector
+    __attribute__((vector_size(LONG * sizeof(real)), aligned(sizeof(real)), may_alias));
 
 /* c [m, n] = a b, where number (q, j) of b lies at b[q b_step + j] */
-#define MULTIPLY(name, vector, lanes)                                                              \
+#define MULTIPLY(name, type, lanes)                                                                \
     static void name(const simd_tiny *t, const real *a, const real *b, int64_t b_step, real *c)    \
     {                                                                                              \
         for (int64_t i = 0; i < t->m; i++, a += t->a_row, c += t->n)                               \
             for (int64_t j = 0; j < t->n; j += (lanes)) {                                          \
-                vector sum = a[0] * *(const vector *)(b + j);                                      \
+                type sum = a[0] * *(const type *)(b + j);                                          \
                 for (int64_t q = 1; q < t->k; q++)                                                 \
-                    sum += a[q * t->a_step] * *(const vector *)(b + q * b_step + j);               \
-                *(vector *)(c + j) = sum;                                                          \
+                    sum += a[q * t->a_step] * *(const type *)(b + q * b_step + j);                 \
+                *(type *)(c + j) = sum;                                                            \
             }                                                                                      \
     }
-MULTIPLY(multiply_4, vector_4, FOUR)
-MULTIPLY(multiply_8, vector_8, EIGHT)
+MULTIPLY(multiply_short, short_vector, SHORT)
+MULTIPLY(multiply_long, long_vector, LONG)
 
 typedef void multiply(const simd_tiny *t, const real *a, const real *b, int64_t b_step, real *c);
 
@@ -43,7 +51,7 @@ static void copy_b(const simd_tiny *t, const real *b, real *to)
 static void some_products(const void *args, simd_member me)
 {
     const simd_tiny *t = args;
-    multiply *product = t->n <= FOUR ? multiply_4 : multiply_8;
+    multiply *product = t->n <= FOUR ? multiply_short : multiply_long;
     const int64_t end = simd_end(me, t->count), size = t->m * t->n;
     const int64_t least = simd_smaller(size, t->k * t->n);
     const bool copies = t->b_column != 1 || t->b_next == 0; /* B throughout */
