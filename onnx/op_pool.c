@@ -1,12 +1,17 @@
-/* Pooling.  In three dimensions it is done along H and W, then along D: a maximum or a mean of
- * windows is that of their rows' maxima or means. */
+/* Pooling in one, two and three dimensions. */
 #include "onnx/ops.h"
 #include "onnx/window.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef wg_value *pool2d(const char *at, wg_value *x, const wg_pool2d_options *o);
+typedef struct poolings {
+    wg_value *(*two)(const char *at, wg_value *x, const wg_pool2d_options *o);
+    wg_value *(*three)(const char *at, wg_value *x, const wg_pool3d_options *o);
+} poolings;
+
+static const poolings maxima = {(wg_max_pool2d), (wg_max_pool3d)};
+static const poolings means = {(wg_avg_pool2d), (wg_avg_pool3d)};
 
 /* ---- windows in one, two and three dimensions ------------------------------------------------ */
 
@@ -19,37 +24,20 @@ static wg_pool2d_options options_of(const ox_window *w, int i, int j)
                                .exclude_padding = w->exclude_padding};
 }
 
-/* Along H and W of the last two axes; the axes before are one. */
-static wg_value *pool_planes(wg_value *x, const wg_pool2d_options *o, pool2d *f)
+static wg_pool3d_options options_of_three(const ox_window *w)
 {
-    wg_shape s = x->shape;
-    int64_t planes = 1;
-    for (int k = 0; k < s.rank - 2; k++)
-        planes *= s.dim[k];
-    wg_value *y =
-        f(NULL, wg_reshape(x, WG_SHAPE(1, planes, s.dim[s.rank - 2], s.dim[s.rank - 1])), o);
-    if (!y)
-        return NULL;
-    s.dim[s.rank - 2] = y->shape.dim[2];
-    s.dim[s.rank - 1] = y->shape.dim[3];
-    return wg_reshape(y, s);
-}
-
-/* Along D: as H of planes [D, H W]. */
-static wg_value *pool_depth(wg_value *x, const ox_window *w, pool2d *f)
-{
-    wg_shape s = x->shape;
-    wg_pool2d_options o = options_of(w, 0, 0);
-    o.kernel[1] = o.stride[1] = o.dilation[1] = 1;
-    o.padding[1] = 0;
-    wg_value *y = wg_reshape(x, WG_SHAPE(s.dim[0], s.dim[1], s.dim[2], s.dim[3] * s.dim[4]));
-    y = pool_planes(y, &o, f);
-    s.dim[2] = y ? y->shape.dim[2] : 0;
-    return wg_reshape(y, s);
+    wg_pool3d_options o = {.exclude_padding = w->exclude_padding};
+    for (int k = 0; k < 3; k++) {
+        o.kernel[k] = w->kernel[k];
+        o.stride[k] = w->stride[k];
+        o.padding[k] = w->before[k];
+        o.dilation[k] = w->dilation[k];
+    }
+    return o;
 }
 
 /* x padded by w->before at both ends, where that is not 0. */
-static wg_value *pool(wg_value *x, const ox_window *w, pool2d *f)
+static wg_value *pool(wg_value *x, const ox_window *w, const poolings *f)
 {
     if (!x)
         return NULL;
@@ -58,15 +46,13 @@ static wg_value *pool(wg_value *x, const ox_window *w, pool2d *f)
         wg_pool2d_options o = options_of(w, 0, 0);
         o.kernel[0] = o.stride[0] = o.dilation[0] = 1;
         o.padding[0] = 0;
-        wg_value *y = f(NULL, wg_reshape(x, WG_SHAPE(s.dim[0], s.dim[1], 1, s.dim[2])), &o);
+        wg_value *y = f->two(NULL, wg_reshape(x, WG_SHAPE(s.dim[0], s.dim[1], 1, s.dim[2])), &o);
         s.dim[2] = y ? y->shape.dim[3] : 0;
         return wg_reshape(y, s);
     }
-    wg_pool2d_options o = options_of(w, w->rank - 2, w->rank - 1);
-    if (w->rank == 2)
-        return f(NULL, x, &o);
-    wg_value *y = pool_planes(x, &o, f);
-    return y ? pool_depth(y, w, f) : NULL;
+    const wg_pool2d_options two = options_of(w, 0, 1);
+    const wg_pool3d_options three = options_of_three(w);
+    return w->rank == 2 ? f->two(NULL, x, &two) : f->three(NULL, x, &three);
 }
 
 /* ---- maxima ---------------------------------------------------------------------------------- */
@@ -113,7 +99,7 @@ wg_value *wgi_ox_max_pool(ox_node *n)
         from = wgi_ox_pad_spatial(n, from, &w, true, -INFINITY);
         memset(inner.before, 0, sizeof inner.before);
     }
-    wg_value *y = from ? pool(from, &inner, (wg_max_pool2d)) : NULL;
+    wg_value *y = from ? pool(from, &inner, &maxima) : NULL;
     if (y && wgi_ox_wants(n, 1)) {
         if (w.rank == 3)
             return wgi_ox_refuse(n, "indices in three dimensions");
@@ -166,7 +152,7 @@ static bool has_dilation(const ox_window *w)
 static wg_value *mean(wg_value *x, const ox_window *w)
 {
     if (!x || !has_dilation(w))
-        return pool(x, w, (wg_avg_pool2d));
+        return pool(x, w, &means);
     wg_shape s = x->shape, kernel = {s.rank, {1, 1}};
     int64_t planes = s.dim[0] * s.dim[1];
     double taps = 1;
@@ -213,8 +199,7 @@ wg_value *wgi_ox_average_pool(ox_node *n)
     bool beyond = w.extra[0] || w.extra[1] || w.extra[2];
     if (beyond && has_dilation(&w) && !w.exclude_padding) /* engines do not agree */
         return wgi_ox_refuse(n, "ceil_mode with dilations and count_include_pad");
-    return wgi_ox_is_even(&w) && !has_dilation(&w) ? pool(x, &w, (wg_avg_pool2d))
-                                                   : mean_over(n, x, &w);
+    return wgi_ox_is_even(&w) && !has_dilation(&w) ? pool(x, &w, &means) : mean_over(n, x, &w);
 }
 
 /* The power of LpPool, a FLOAT in opset 1. */

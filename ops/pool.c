@@ -1,3 +1,4 @@
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -47,14 +48,18 @@ static bool need_element(wg_node *n, const char *axis, const wg_sliding *w)
                    (long long)w->dilation, (long long)w->size);
 }
 
+bool wgi_need_pool_window(wg_node *n, const char *axis, wg_sliding *w)
+{
+    return wg_need_sliding(n, axis, w) && need_element(n, axis, w);
+}
+
 /* *y becomes the shape of x pooled; x has rank 4. */
 static bool need_pooled(wg_node *n, const wg_pool_attrs *a, const wg_shape *x, wg_shape *y)
 {
     wg_sliding h, w;
     const char *last = n->in[0]->shape.rank == 3 ? "L" : "W"; /* the only one of x[N, C, L] */
     wg_pool_windows(a, x, x, &h, &w);
-    if (!wg_need_sliding(n, "H", &h) || !need_element(n, "H", &h) ||
-        !wg_need_sliding(n, last, &w) || !need_element(n, last, &w))
+    if (!wgi_need_pool_window(n, "H", &h) || !wgi_need_pool_window(n, last, &w))
         return false;
     *y = WG_SHAPE(x->dim[0], x->dim[1], h.count, w.count);
     return true;

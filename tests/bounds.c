@@ -102,6 +102,7 @@ static const char *const rounded_once[] = {
     "put_rows",
     "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
     "pool_gather",
     "stop_gradient",
     "block_channels",

@@ -36,7 +36,16 @@ typedef struct wg_pool2d_options {
     bool exclude_padding; /**< means over the elements of x only */
 } wg_pool2d_options;
 
-/** Attributes of every op of this family; ops of one dimension use the fields of W. */
+/** The same along D, H and W. */
+typedef struct wg_pool3d_options {
+    int64_t kernel[3];    /**< size of a window */
+    int64_t stride[3];    /**< between windows */
+    int64_t padding[3];   /**< at each end */
+    int64_t dilation[3];  /**< between taps; of maxima only */
+    bool exclude_padding; /**< means over the elements of x only */
+} wg_pool3d_options;
+
+/** Attributes of the ops of one and two dimensions; those of one use the fields of W. */
 typedef struct wg_pool_attrs {
     int64_t kernel_h;     /**< height of a window */
     int64_t kernel_w;     /**< width of a window */
@@ -50,6 +59,15 @@ typedef struct wg_pool_attrs {
     int64_t height;       /**< of the result of pool_scatter and avg_pool2d_grad */
     int64_t width;        /**< of the result of pool_scatter and avg_pool2d_grad */
 } wg_pool_attrs;
+
+/** Attributes of the ops of three dimensions, along D, H and W. */
+typedef struct wg_pool3d_attrs {
+    int64_t kernel[3];    /**< size of a window */
+    int64_t stride[3];    /**< between windows */
+    int64_t padding[3];   /**< at each end */
+    int64_t dilation[3];  /**< between taps */
+    bool exclude_padding; /**< means over the elements of x only */
+} wg_pool3d_attrs;
 
 /** The windows along H and W of a valid node that maps planes of shape `from` to planes of `to`. */
 WG_API void wg_pool_windows(const wg_pool_attrs *a, const wg_shape *from, const wg_shape *to,
@@ -65,6 +83,10 @@ WG_API wg_value *(wg_max_pool2d)(const char *at, wg_value *x, const wg_pool2d_op
 WG_API wg_value *(wg_max_pool1d)(const char *at, wg_value *x, const wg_pool1d_options *options);
 #define wg_max_pool1d(...) wg_max_pool1d(WG_HERE, __VA_ARGS__)
 
+/** y[N, C, R, P, Q]: the maximum of x[N, C, D, H, W] in each window; without an index. */
+WG_API wg_value *(wg_max_pool3d)(const char *at, wg_value *x, const wg_pool3d_options *options);
+#define wg_max_pool3d(...) wg_max_pool3d(WG_HERE, __VA_ARGS__)
+
 /** y[N, C, P, Q]: the mean of x[N, C, H, W] in each window. */
 WG_API wg_value *(wg_avg_pool2d)(const char *at, wg_value *x, const wg_pool2d_options *options);
 #define wg_avg_pool2d(...) wg_avg_pool2d(WG_HERE, __VA_ARGS__)
@@ -72,12 +94,25 @@ WG_API wg_value *(wg_avg_pool2d)(const char *at, wg_value *x, const wg_pool2d_op
 WG_API wg_value *(wg_avg_pool1d)(const char *at, wg_value *x, const wg_pool1d_options *options);
 #define wg_avg_pool1d(...) wg_avg_pool1d(WG_HERE, __VA_ARGS__)
 
+/** y[N, C, R, P, Q]: the mean of x[N, C, D, H, W] in each window. */
+WG_API wg_value *(wg_avg_pool3d)(const char *at, wg_value *x, const wg_pool3d_options *options);
+#define wg_avg_pool3d(...) wg_avg_pool3d(WG_HERE, __VA_ARGS__)
+
 /** y[N, C, 1, 1]: the maximum of each plane of x[N, C, H, W]; H and W are not 0. */
 WG_API wg_value *(wg_global_max_pool2d)(const char *at, wg_value *x);
 #define wg_global_max_pool2d(...) wg_global_max_pool2d(WG_HERE, __VA_ARGS__)
 /** y[N, C, 1, 1]: the mean of each plane of x[N, C, H, W]; H and W are not 0. */
 WG_API wg_value *(wg_global_avg_pool2d)(const char *at, wg_value *x);
 #define wg_global_avg_pool2d(...) wg_global_avg_pool2d(WG_HERE, __VA_ARGS__)
+
+/** y[N, C, P, Q]: the maximum of x[N, C, H, W] in windows that cover it: along H, the i-th of P
+ * windows begins at floor(i H / P) and ends before ceil((i + 1) H / P), along W likewise.  H, W, P
+ * and Q are at least 1.  PyTorch's adaptive_max_pool2d. */
+WG_API wg_value *(wg_adaptive_max_pool2d)(const char *at, wg_value *x, int64_t P, int64_t Q);
+#define wg_adaptive_max_pool2d(...) wg_adaptive_max_pool2d(WG_HERE, __VA_ARGS__)
+/** The mean in the same windows: PyTorch's adaptive_avg_pool2d. */
+WG_API wg_value *(wg_adaptive_avg_pool2d)(const char *at, wg_value *x, int64_t P, int64_t Q);
+#define wg_adaptive_avg_pool2d(...) wg_adaptive_avg_pool2d(WG_HERE, __VA_ARGS__)
 
 /** y[N, C, P, Q]: the elements of x[N, C, H, W] at index[N, C, P, Q] (i64).  An index outside
  * [0, H W) ends the run with WG_EDATA. */
