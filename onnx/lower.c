@@ -73,6 +73,7 @@ ox_writer *wgi_ox_writer_of(const wg_node *n)
         {&wg_op_isfinite, wgi_ox_write_isfinite, NULL},
         {&wg_op_remainder, wgi_ox_write_remainder, NULL},
         {&wg_op_floor_divide, wgi_ox_write_floor_divide, NULL},
+        {&wg_op_bitwise_not, wgi_ox_write_bitwise_not, NULL},
         {&wg_op_silu, wgi_ox_write_silu, NULL},
         {&wg_op_gelu, wgi_ox_write_gelu, NULL},
         {&wg_op_leaky_relu, wgi_ox_write_leaky_relu, NULL},

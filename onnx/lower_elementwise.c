@@ -163,6 +163,12 @@ void wgi_ox_write_floor_divide(ox_export *e, const wg_node *n)
         apply1(e, "Floor", apply2(e, "Div", a, b, NULL), out(e, n));
 }
 
+/* -1 - x: opset 17 has no BitwiseNot. */
+void wgi_ox_write_bitwise_not(ox_export *e, const wg_node *n)
+{
+    apply2(e, "Sub", wgi_ox_number(e, n->out[0]->dtype, -1), in(e, n, 0), out(e, n));
+}
+
 void wgi_ox_write_silu(ox_export *e, const wg_node *n)
 {
     apply2(e, "Mul", in(e, n, 0), apply1(e, "Sigmoid", in(e, n, 0), NULL), out(e, n));

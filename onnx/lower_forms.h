@@ -65,7 +65,8 @@ ox_writer wgi_ox_write_same, wgi_ox_write_identity, wgi_ox_write_constant, wgi_o
     wgi_ox_write_leaky_relu, wgi_ox_write_elu, wgi_ox_write_relu_grad, wgi_ox_write_clamp,
     wgi_ox_write_cast, wgi_ox_write_masked_fill, wgi_ox_write_dropout, wgi_ox_write_reduction,
     wgi_ox_write_any_all, wgi_ox_write_norm, wgi_ox_write_var, wgi_ox_write_arg, wgi_ox_write_topk,
-    wgi_ox_write_sort, wgi_ox_write_cumsum, wgi_ox_write_fft, wgi_ox_write_rfft;
+    wgi_ox_write_sort, wgi_ox_write_cumsum, wgi_ox_write_fft, wgi_ox_write_rfft,
+    wgi_ox_write_bitwise_not;
 /* lower_layout.c */
 ox_writer wgi_ox_write_shaped, wgi_ox_write_permute, wgi_ox_write_slice, wgi_ox_write_pad,
     wgi_ox_write_slice_grad, wgi_ox_write_concat, wgi_ox_write_triangle, wgi_ox_write_embedding,

@@ -62,9 +62,9 @@ wg_value *wgi_ox_pow(ox_node *n)
     int power = b->shape.rank <= a->shape.rank ? small_power(n) : 0;
     if (power)
         return power == 1 ? a : power == 2 ? wg_square(a) : wg_mul(wg_square(a), a);
-    bool whole = !wg_dtype_is_float(a->dtype);
-    wg_dtype dtype = whole ? WG_F64 : a->dtype;
-    return wgi_ox_cast(wg_pow(wgi_ox_cast(a, dtype), wgi_ox_cast(b, dtype)), a->dtype);
+    if (wg_dtype_is_int(a->dtype) && wg_dtype_is_float(b->dtype))
+        return wgi_ox_cast(wg_pow(wgi_ox_cast(a, WG_F64), wgi_ox_cast(b, WG_F64)), a->dtype);
+    return wg_pow(a, wgi_ox_cast(b, a->dtype));
 }
 
 /* fmod: the remainder of the magnitudes, with the sign of a. */
@@ -77,19 +77,13 @@ wg_value *wgi_ox_mod(ox_node *n)
     return a ? wg_where(wg_less(a, wg_scalar_like(a, 0)), wg_neg(r), r) : NULL;
 }
 
-/* a 2^s, or floor(a / 2^s). */
+/* Unsigned numbers are held in signed ones of more bits, so that both shifts are those of ours. */
 wg_value *wgi_ox_bit_shift(ox_node *n)
 {
     wg_value *a = wgi_ox_in(n, 0), *s = wgi_ox_in(n, 1);
-    if (!a || !s)
-        return NULL;
-    wg_value *two = wg_fill(n->graph, WG_F64, WG_SCALAR, 2);
-    wg_value *power = wg_cast(wg_pow(two, wg_cast(s, WG_F64)), a->dtype);
     if (strcmp(wgi_ox_word(n, "direction", ""), "LEFT") == 0)
-        return wg_mul(a, power);
-    wg_value *all = wg_greater_equal(wg_cast(s, WG_F64), wg_fill(n->graph, WG_F64, WG_SCALAR, 63));
-    wg_value *y = wgi_ox_divide(a, power); /* 2^63 is no i64 */
-    return y ? wg_where(all, wg_zeros_like(y), y) : NULL;
+        return wg_bitwise_left_shift(a, s);
+    return wg_bitwise_right_shift(a, s);
 }
 
 /* -1 - a, which is wrapped to the range of unsigned types. */
@@ -100,7 +94,7 @@ wg_value *wgi_ox_bitwise_not(ox_node *n)
     if (!type || type->number == 13) /* its largest number cannot be held */
         return wgi_ox_refuse(n, "uint64");
     n->type[0] = type;
-    return wgi_ox_wrap(wg_shift(wg_neg(a), -1), type);
+    return wgi_ox_wrap(wg_bitwise_not(a), type);
 }
 
 /* Bools are compared by logic. */

@@ -19,7 +19,7 @@ const wg_attr wgi_cross_entropy_table[5] = {
 
 /* ---- shape rules: logits at operand i, targets and normaliser after it ----------------------- */
 
-static bool need_operands(wg_node *n, int i)
+static bool need_rows(wg_node *n, int i)
 {
     const wg_cross_entropy_attrs *a = n->attrs;
     char is[160], must[160], logits[160];
@@ -38,6 +38,14 @@ static bool need_operands(wg_node *n, int i)
         return wg_fail(n, WG_EINVAL, "smoothing is %g, must be in [0, 1]", a->smoothing);
     if (a->ignore < INT32_MIN || a->ignore > INT32_MAX)
         return wg_fail(n, WG_EINVAL, "ignore is %lld, must fit in 32 bits", (long long)a->ignore);
+    return true;
+}
+
+static bool need_operands(wg_node *n, int i)
+{
+    const wg_cross_entropy_attrs *a = n->attrs;
+    if (!need_rows(n, i))
+        return false;
     if (n->n_in < i + 3)
         return true;
     if (a->reduction != WG_LOSS_MEAN)
@@ -250,8 +258,96 @@ const wg_op wg_op_cross_entropy_grad = {
     WG_SAMPLES(grad_samples),
 };
 
+/* ---- weighted_cross_entropy ------------------------------------------------------------------ */
+
+static bool infer_weighted(wg_node *n)
+{
+    char is[160], must[160];
+    if (!need_rows(n, 0) || !wg_need_same_dtype(n, 2, 0))
+        return false;
+    wg_shape classes = WG_SHAPE(classes_of(n->in[0]));
+    if (!wg_shape_equal(&n->in[2]->shape, &classes))
+        return wg_fail(n, WG_ESHAPE, "weight is %s, must be %s: one number for each class",
+                       wg_shape_text(&n->in[2]->shape, is, sizeof is),
+                       wg_shape_text(&classes, must, sizeof must));
+    return wg_set_result(n, 0, n->in[0]->dtype, loss_shape(n, n->in[1]));
+}
+
+/* off sum over c of -w_c log p_c.  An ignored row becomes one of zeros first: what is in it must
+ * reach neither the loss nor, as 0 times NaN, a gradient. */
+static wg_value *spread_loss(wg_value *logits, wg_value *weight, wg_value *mask, double off)
+{
+    wg_value *log_p = wg_log_softmax(only(column(mask), logits), -1);
+    return wg_scale(last_sum(wg_mul(log_p, weight)), -off);
+}
+
+/* loss = -(on - off) w_t log p_t - off sum over all c of w_c log p_c; the mean divides by the sum
+ * of w_t, 1 for 0. */
+static void expand_weighted(wg_node *n, wg_value **y)
+{
+    wg_cross_entropy_attrs each = *(const wg_cross_entropy_attrs *)n->attrs;
+    wg_value *logits = n->in[0], *targets = n->in[1], *weight = n->in[2];
+    wg_target_weights q = wg_target_weights_of(&each, classes_of(logits));
+    int reduction = each.reduction;
+    each.smoothing = 0;
+    each.reduction = WG_LOSS_NONE;
+    wg_value *mask = kept(n, targets);
+    wg_value *w = only(mask, wg_take(weight, only(mask, targets), 0));
+    wg_value *loss = wg_mul(w, wg_cross_entropy(logits, targets, NULL, &each));
+    if (q.off != 0)
+        loss = wg_add(wg_scale(loss, q.on - q.off),
+                      only(mask, spread_loss(logits, weight, mask, q.off)));
+    if (reduction != WG_LOSS_NONE)
+        loss = wg_sum(loss, WG_ALL_AXES, WG_DROP);
+    if (reduction == WG_LOSS_MEAN) {
+        wg_value *all = wg_sum(w, WG_ALL_AXES, WG_DROP), *one = wg_scalar_like(w, 1);
+        wg_value *zero = wg_equal(all, wg_scalar_like(w, 0));
+        loss = wg_div(loss, wg_where(zero, one, all));
+    }
+    y[0] = loss;
+}
+
+#define WEIGHTS(n) WG_FLOATS(0.5, 2, 1, n)
+static const wg_sample weighted_samples[] = {
+    {"mean", &plain, 3, {WG_FLOATS(-2, 2, 2, 4, 5), TARGETS(1, 4), WEIGHTS(5)}},
+    {"smoothed, ignoring",
+     &smooth_ignore,
+     3,
+     {WG_FLOATS(-2, 2, 2, 6, 5), TARGETS(1, 6), WEIGHTS(5)}},
+    {"off target, sum",
+     &off_target_sum,
+     3,
+     {WG_FLOATS(-2, 2, 3, 2, 3, 5), TARGETS(2, 2, 3), WEIGHTS(5)}},
+    {"each, ignoring",
+     &each_ignore,
+     3,
+     {WG_FLOATS(-2, 2, 3, 2, 3, 5), TARGETS(2, 2, 3), WEIGHTS(5)}},
+    {"one row", &plain, 3, {WG_FLOATS(-2, 2, 1, 5), TARGETS(0, 0), WEIGHTS(5)}},
+    {"no rows", &smooth_ignore, 3, {WG_FLOATS(-2, 2, 2, 0, 5), TARGETS(1, 0), WEIGHTS(5)}},
+};
+
+const wg_op wg_op_weighted_cross_entropy = {
+    .name = "weighted_cross_entropy",
+    .formula = "loss = -sum w q log softmax(logits), q = smoothed one-hot targets",
+    .operands = "logits targets weight",
+    .results = "loss",
+    CROSS_ENTROPY,
+    .flops = flops,
+    .infer = infer_weighted,
+    .expand = expand_weighted,
+    WG_SAMPLES(weighted_samples),
+};
+
+/* ---- builders -------------------------------------------------------------------------------- */
+
 wg_value *(wg_cross_entropy)(const char *at, wg_value *logits, wg_value *targets,
                              wg_value *normaliser, const wg_cross_entropy_attrs *options)
 {
     return wg_apply3(at, &wg_op_cross_entropy, options, logits, targets, normaliser);
+}
+
+wg_value *(wg_weighted_cross_entropy)(const char *at, wg_value *logits, wg_value *targets,
+                                      wg_value *weight, const wg_cross_entropy_attrs *options)
+{
+    return wg_apply3(at, &wg_op_weighted_cross_entropy, options, logits, targets, weight);
 }

@@ -17,6 +17,7 @@ static const wg_sample pow_samples[] = {
     {"same shape", NULL, 2, {WG_FLOATS(0.4, 2.5, 2, 3, 4), WG_FLOATS(-2, 3, 2, 3, 4)}},
     {"broadcast", NULL, 2, {WG_FLOATS(0.4, 2.5, 3, 2, 1, 4), WG_FLOATS(-2, 3, 2, 3, 1)}},
     {"scalar", NULL, 2, {WG_FLOATS(0.4, 2.5, 2, 3, 2), WG_FLOATS(0.5, 3, 0, 0)}},
+    {"integers", NULL, 2, {WG_INTS(-5, 6, 2, 3, 4), WG_INTS(0, 9, 1, 4)}},
 };
 
 #define ANY_SIGN .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(wgi_binary_samples)
@@ -46,7 +47,7 @@ static void grad_pow(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_mul(dy[0], wg_mul(b, wg_pow(base, wg_shift(b, -1))));
     dx[1] = wg_mul(dy[0], wg_mul(n->out[0], logarithm));
 }
-BINARY_ROW(pow, "y = a^b", 0, wgi_infer_binary_float, .inplace = 3, .grad = grad_pow,
+BINARY_ROW(pow, "y = a^b", 0, wgi_infer_binary_number, .inplace = 3, .grad = grad_pow,
            .reads = WG_READS_X | WG_READS_Y, POSITIVE_BASE)
 
 /* The quotient lies well between two whole numbers, where the remainder jumps. */
@@ -297,8 +298,25 @@ const wg_op wg_op_clamp = {
     WG_KINKS(clamp_kinks),
 };
 
+/* Of integers, a maximum and a minimum. */
+static wg_value *clamp_integers(const char *at, wg_value *x, double min, double max)
+{
+    if (!(min <= max))
+        return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, "clamp", "min %g is above max %g", min,
+                             max);
+    wg_value *low = min > -INFINITY ? number_beside(at, "clamp", x, min) : NULL;
+    wg_value *high = max < INFINITY ? number_beside(at, "clamp", x, max) : NULL;
+    if (min > -INFINITY)
+        x = (wg_maximum)(at, x, low);
+    if (max < INFINITY)
+        x = (wg_minimum)(at, x, high);
+    return x;
+}
+
 wg_value *(wg_clamp)(const char *at, wg_value *x, double min, double max)
 {
+    if (x && wg_dtype_is_int(x->dtype))
+        return clamp_integers(at, x, min, max);
     return wg_apply1(at, &wg_op_clamp, &(wg_clamp_attrs){min, max}, x);
 }
 

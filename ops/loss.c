@@ -113,6 +113,32 @@ static void grad_bce(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[1] = wg_neg(wg_mul(d, x));
 }
 
+/* ---- weighted_bce_with_logits ---------------------------------------------------------------- */
+
+static bool infer_weighted_bce(wg_node *n)
+{
+    char is[160], must[160];
+    wg_shape s;
+    if (!infer_plain(n) || !wg_need_same_dtype(n, 2, 0) ||
+        !wg_need_broadcast(n, &n->in[2]->shape, &n->in[0]->shape, &s))
+        return false;
+    return wg_shape_equal(&s, &n->in[0]->shape) ||
+           wg_fail(n, WG_ESHAPE, "pos_weight is %s, must broadcast to %s",
+                   wg_shape_text(&n->in[2]->shape, is, sizeof is),
+                   wg_shape_text(&n->in[0]->shape, must, sizeof must));
+}
+
+/* With -ln p = softplus(-x) and -ln(1 - p) = x + softplus(-x):
+ *     loss = (1 - t) x + (1 - t + w t) softplus(-x) */
+static void expand_weighted_bce(wg_node *n, wg_value **y)
+{
+    const wg_loss_attrs *a = n->attrs;
+    wg_value *x = n->in[0], *t = n->in[1], *w = n->in[2];
+    wg_value *rest = wg_sub(wg_scalar_like(t, 1), t);
+    wg_value *soft = wg_mul(wg_add(rest, wg_mul(w, t)), wg_softplus(wg_neg(x)));
+    y[0] = reduced(wg_add(wg_mul(rest, x), soft), a->reduction);
+}
+
 /* ---- kl -------------------------------------------------------------------------------------- */
 
 static const wg_attr kl_attrs[] = {
@@ -181,6 +207,20 @@ static const wg_sample bce_samples[] = {
      2,
      {WG_FLOATS(-3, 3, 2, 2, 3), WG_FLOATS(0.1, 0.9, 2, 2, 3)}},
 };
+static const wg_sample weighted_bce_samples[] = {
+    {"mean",
+     &(const wg_loss_attrs){WG_LOSS_MEAN},
+     3,
+     {WG_FLOATS(-3, 3, 2, 3, 4), WG_FLOATS(0.1, 0.9, 2, 3, 4), WG_FLOATS(0.5, 3, 1, 4)}},
+    {"none",
+     &(const wg_loss_attrs){WG_LOSS_NONE},
+     3,
+     {WG_FLOATS(-3, 3, 1, 5), WG_FLOATS(0.1, 0.9, 1, 5), WG_FLOATS(0.5, 3, 0, 0)}},
+    {"batch mean",
+     &(const wg_loss_attrs){WG_LOSS_BATCH_MEAN},
+     3,
+     {WG_FLOATS(-3, 3, 2, 2, 3), WG_FLOATS(0.1, 0.9, 2, 2, 3), WG_FLOATS(0.5, 3, 2, 2, 1)}},
+};
 static const wg_sample kl_samples[] = {
     {"mean",
      &(const wg_kl_attrs){false, WG_LOSS_MEAN},
@@ -229,6 +269,15 @@ const wg_op wg_op_bce_with_logits = {
     .reads = WG_READS_X,
     WG_SAMPLES(bce_samples),
 };
+const wg_op wg_op_weighted_bce_with_logits = {
+    .name = "weighted_bce_with_logits",
+    .formula = "loss = (1 - t) x + (1 - t + w t) ln(1 + exp(-x)), w = pos_weight",
+    .operands = "x t pos_weight",
+    LOSS(wg_loss_attrs, loss_attrs),
+    .infer = infer_weighted_bce,
+    .expand = expand_weighted_bce,
+    WG_SAMPLES(weighted_bce_samples),
+};
 const wg_op wg_op_kl = {
     .name = "kl",
     .formula = "loss = p (ln p - ln q)",
@@ -254,6 +303,13 @@ wg_value *(wg_huber)(const char *at, wg_value *a, wg_value *b, double delta, wg_
 wg_value *(wg_bce_with_logits)(const char *at, wg_value *x, wg_value *t, wg_reduction reduction)
 {
     return wg_apply2(at, &wg_op_bce_with_logits, &(wg_loss_attrs){reduction}, x, t);
+}
+
+wg_value *(wg_weighted_bce_with_logits)(const char *at, wg_value *x, wg_value *t,
+                                        wg_value *pos_weight, wg_reduction reduction)
+{
+    const wg_loss_attrs a = {reduction};
+    return wg_apply3(at, &wg_op_weighted_bce_with_logits, &a, x, t, pos_weight);
 }
 
 wg_value *(wg_kl)(const char *at, wg_value *log_q, wg_value *p, wg_kl_target given,

@@ -98,21 +98,37 @@ static void build_instancenorm(golden *c)
 static const char LEFT[] = "a|x|input|p", RIGHT[] = "b|t|target|y";
 
 /* PyTorch has classes at axis 1 of x [N, C, ...]; here they come last. */
+static wg_value *classes_last(wg_value *x)
+{
+    if (!x || x->shape.rank < 3)
+        return x;
+    wg_axes order = {x->shape.rank, {0}};
+    for (int i = 1; i + 1 < x->shape.rank; i++)
+        order.axis[i] = i + 1;
+    order.axis[x->shape.rank - 1] = 1;
+    return wg_permute(x, order);
+}
+
+static wg_cross_entropy_attrs entropy_of(golden *c)
+{
+    return (wg_cross_entropy_attrs){.smoothing = golden_real(c, "label_smoothing", 0),
+                                    .use_ignore = true,
+                                    .ignore = golden_int(c, "ignore_index", -100),
+                                    .reduction = reduction_of(c)};
+}
+
 static void build_cross_entropy(golden *c)
 {
     wg_value *x = golden_in(c, "x|logits|input"), *t = golden_in(c, "t|target|y");
-    wg_cross_entropy_attrs a = {.smoothing = golden_real(c, "label_smoothing", 0)};
-    a.use_ignore = true;
-    a.ignore = golden_int(c, "ignore_index", -100);
-    a.reduction = reduction_of(c);
-    if (x && x->shape.rank > 2) {
-        wg_axes order = {x->shape.rank, {0}};
-        for (int i = 1; i + 1 < x->shape.rank; i++)
-            order.axis[i] = i + 1;
-        order.axis[x->shape.rank - 1] = 1;
-        x = wg_permute(x, order);
-    }
-    golden_give(c, wg_cross_entropy(x, t, NULL, &a));
+    wg_cross_entropy_attrs a = entropy_of(c);
+    golden_give(c, wg_cross_entropy(classes_last(x), t, NULL, &a));
+}
+
+static void build_weighted_cross_entropy(golden *c)
+{
+    wg_value *x = golden_in(c, "x"), *t = golden_in(c, "t"), *weight = golden_in(c, "weight");
+    wg_cross_entropy_attrs a = entropy_of(c);
+    golden_give(c, wg_weighted_cross_entropy(classes_last(x), t, weight, &a));
 }
 
 /* PyTorch has the frames first, and its gradient is meant for the operand of log_softmax: x. */
@@ -131,6 +147,12 @@ static void build_bce_with_logits(golden *c)
 {
     wg_value *x = golden_in(c, LEFT), *t = golden_in(c, RIGHT);
     golden_give(c, wg_bce_with_logits(x, t, reduction_of(c)));
+}
+
+static void build_weighted_bce_with_logits(golden *c)
+{
+    wg_value *x = golden_in(c, LEFT), *t = golden_in(c, RIGHT), *w = golden_in(c, "pos_weight");
+    golden_give(c, wg_weighted_bce_with_logits(x, t, w, reduction_of(c)));
 }
 
 static void build_mse(golden *c)
@@ -193,6 +215,8 @@ const golden_op golden_nn_ops[] = {
     {"group_norm", build_groupnorm},
     {"instance_norm", build_instancenorm},
     {"cross_entropy", build_cross_entropy},
+    {"weighted_cross_entropy", build_weighted_cross_entropy},
+    {"weighted_bce_with_logits", build_weighted_bce_with_logits},
     {"ctc_loss", build_ctc_loss},
     {"bce_with_logits", build_bce_with_logits},
     {"mse", build_mse},

@@ -47,6 +47,7 @@ static const struct {
     {"hardswish", wg_hardswish},
     {"swish", wg_silu},
     {"logical_not", wg_logical_not},
+    {"bitwise_not", wg_bitwise_not},
     {"isnan", wg_isnan},
     {"isinf", wg_isinf},
     {"isfinite", wg_isfinite},
@@ -75,6 +76,12 @@ static const struct {
     {"logical_and", wg_logical_and},
     {"logical_or", wg_logical_or},
     {"logical_xor", wg_logical_xor},
+    {"floor_divide", wg_floor_divide},
+    {"bitwise_and", wg_bitwise_and},
+    {"bitwise_or", wg_bitwise_or},
+    {"bitwise_xor", wg_bitwise_xor},
+    {"bitwise_left_shift", wg_bitwise_left_shift},
+    {"bitwise_right_shift", wg_bitwise_right_shift},
 };
 
 static const struct {

@@ -162,6 +162,36 @@ def spectra():
            lambda a, b: torch.view_as_real(torch.view_as_complex(a) * torch.view_as_complex(b)))
 
 
+def bits():
+    def whole(*shape):
+        return torch.randint(-2 ** 52, 2 ** 52, shape)  # exact in f64, by which they are compared
+    cases = [("bitwise_not", "bitwise_not", {}, {"x": whole(3, 4)})]
+    for op in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+        cases.append((op, op, {}, {"a": whole(3, 1, 5), "b": whole(4, 1)}))
+        cases.append((op + ".bool", op, {}, {"a": torch.rand(3, 4) < 0.5, "b": torch.rand(4) < 0.5}))
+    for op in ("bitwise_left_shift", "bitwise_right_shift"):
+        cases.append((op, op, {}, {"a": ids(2 ** 20, 3, 1, 8) - 2 ** 19, "b": ids(33, 3, 8)}))
+    cases.append(("pow.int", "pow", {}, {"a": ids(41, 3, 12) - 20, "b": torch.arange(12)}))
+    for name, op, attrs, inputs in cases:
+        yield name, op, attrs, inputs, lambda op=op, **given: getattr(torch, op)(*given.values())
+    for k, bounds in enumerate(({"min": -7, "max": 9}, {"max": 9}, {"min": -7})):
+        yield "clamp.int.%d" % k, "clamp", bounds, {"x": ids(41, 3, 8) - 20}, lambda x, b=bounds: torch.clamp(x, **b)
+
+
+def weighted_losses():
+    for k, (reduction, smoothing, ignore) in enumerate((("mean", 0, -100), ("mean", 0.1, 2), ("sum", 0.2, -100),
+                                                        ("none", 0.1, 1), ("sum", 0, 3), ("none", 0, -100))):
+        shape = ((6, 5), (3, 5, 4))[k % 2]
+        given = {"reduction": reduction, "label_smoothing": smoothing, "ignore_index": ignore}
+        yield ("weighted_cross_entropy.%d" % k, "weighted_cross_entropy", given,
+               {"x": real(-3, 3, *shape), "t": ids(5, shape[0], *shape[2:]), "weight": real(0.2, 3, 5).detach()},
+               lambda x, t, weight, given=given: F.cross_entropy(x, t, weight, **given))
+    for k, (reduction, wide) in enumerate((("mean", (4,)), ("sum", ()), ("none", (3, 1)))):
+        yield ("weighted_bce_with_logits.%d" % k, "weighted_bce_with_logits", {"reduction": reduction},
+               {"x": with_zeros(real(-9, 9, 2, 3, 4), 1), "t": real(0, 1, 2, 3, 4), "pos_weight": real(0.2, 3, *wide).detach()},
+               lambda x, t, pos_weight, r=reduction: F.binary_cross_entropy_with_logits(x, t, reduction=r, pos_weight=pos_weight))
+
+
 def run(name, op, attrs, inputs, compute):
     y = compute(**inputs)
     y = list(y) if isinstance(y, (list, tuple)) else [y]
@@ -185,7 +215,8 @@ def run(name, op, attrs, inputs, compute):
 
 def main():
     tensors, notes = {}, {}
-    for part in (unary, binary, along, scatters, by_segment, windows, spectra):
+    for part in (unary, binary, along, scatters, by_segment, windows, spectra, bits,
+                 weighted_losses):
         for name, op, attrs, inputs, compute in part():
             assert name not in notes, name
             more, notes[name] = run(name, op, attrs, inputs, compute)

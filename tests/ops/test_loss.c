@@ -55,6 +55,100 @@ static void gradient_is_softmax_minus_targets(void **state)
     wg_graph_free(g);
 }
 
+/* loss = sum of w_t (-log p_t) / sum of w_t over the rows that count, smoothed as in PyTorch; the
+ * row that is ignored may hold anything. */
+static void classes_have_weights(void **state)
+{
+    (void)state;
+    const double x[] = {0, log(3), NAN, NAN, log(4), 0}, t[] = {0, 7, 1}, w[] = {2, 5};
+    const double each[] = {0.95 * 2 * -log(0.25) + 0.05 * 5 * -log(0.75), 0,
+                           0.05 * 2 * -log(0.8) + 0.95 * 5 * -log(0.2)};
+    /* softmax times the sum of q w, minus q w, over 2 + 5 */
+    const double dx[] = {(0.25 * 2.15 - 1.9) / 7, (0.75 * 2.15 - 0.25) / 7, 0, 0,
+                         (0.8 * 4.85 - 0.1) / 7,  (0.2 * 4.85 - 4.75) / 7};
+    for (int reduction = WG_LOSS_MEAN; reduction <= WG_LOSS_NONE; reduction++) {
+        wg_graph *g = wg_graph_new();
+        wg_cross_entropy_attrs a = {
+            .smoothing = 0.1, .use_ignore = true, .ignore = 7, .reduction = reduction};
+        wg_value *logits = numbers(g, WG_F64, WG_SHAPE(3, 2), x), *d;
+        wg_value *v = wg_weighted_cross_entropy(logits, ids(g, WG_SHAPE(3), t),
+                                                numbers(g, WG_F64, WG_SHAPE(2), w), &a);
+        assert_int_equal(wg_vjp(&v, NULL, 1, &logits, 1, NULL, &d), WG_OK);
+        wg_value *out[] = {v, reduction == WG_LOSS_MEAN ? d : v};
+        wg_plan *p = small_run(g, out, 2, 1);
+        double sum = each[0] + each[2], mean = sum / 7;
+        numbers_near("loss", p, v,
+                     reduction == WG_LOSS_NONE  ? each
+                     : reduction == WG_LOSS_SUM ? &sum
+                                                : &mean,
+                     wg_value_count(v), F64_BAR);
+        if (reduction == WG_LOSS_MEAN)
+            numbers_near("dx", p, d, dx, 6, F64_BAR);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
+/* No target counts, or only one whose class has the weight 0. */
+static void weights_that_add_to_nothing(void **state)
+{
+    (void)state;
+    const double x[] = {1, 2, 3, 4}, t[][2] = {{-1, -1}, {0, -1}}, w[] = {0, 3}, zero = 0;
+    for (int k = 0; k < 2; k++) {
+        wg_graph *g = wg_graph_new();
+        wg_cross_entropy_attrs a = {.use_ignore = true, .ignore = -1};
+        wg_value *v = wg_weighted_cross_entropy(numbers(g, WG_F64, WG_SHAPE(2, 2), x),
+                                                ids(g, WG_SHAPE(2), t[k]),
+                                                numbers(g, WG_F64, WG_SHAPE(2), w), &a);
+        wg_plan *p = small_run(g, &v, 1, 1);
+        small_equal("loss", p, v, &zero, 1);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
+/* -w t ln p - (1 - t) ln(1 - p), finite where p is 0 or 1 in f64 */
+static void positives_have_a_weight(void **state)
+{
+    (void)state;
+    const double x[] = {-800, 0, 800, 800}, t[] = {1, 1, 1, 0}, w = 3;
+    const double loss[] = {2400, 3 * log(2), 0, 800};
+    const double dx[] = {-3, -1.5, 0, 1};
+    wg_graph *g = wg_graph_new();
+    wg_value *logits = numbers(g, WG_F64, WG_SHAPE(4), x), *d;
+    wg_value *v = wg_weighted_bce_with_logits(logits, numbers(g, WG_F64, WG_SHAPE(4), t),
+                                              numbers(g, WG_F64, WG_SCALAR, &w), WG_LOSS_NONE);
+    assert_int_equal(wg_vjp(&v, NULL, 1, &logits, 1, NULL, &d), WG_OK);
+    wg_value *out[] = {v, d};
+    wg_plan *p = small_run(g, out, 2, 1);
+    numbers_near("loss", p, v, loss, 4, 800 * F64_BAR);
+    numbers_near("dx", p, d, dx, 4, F64_BAR);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void wrong_weights_are_refused(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "weight is [4], must be [5]: one number for each class",
+        "weight is f64 but logits is f32",
+        "targets is [3], must be [2]",
+        "pos_weight is [3,2,5], must broadcast to [2,5]",
+    };
+    for (int k = 0; k < WG_COUNT(words); k++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 5)),
+                 *t = wg_input(g, "t", WG_I32, WG_SHAPE(k == 2 ? 3 : 2)),
+                 *w = wg_input(g, "w", k == 1 ? WG_F64 : WG_F32, WG_SHAPE(k == 0 ? 4 : 5)),
+                 *many = wg_input(g, "many", WG_F32, WG_SHAPE(3, 2, 5));
+        wg_value *y = k == 3 ? wg_weighted_bce_with_logits(x, x, many, WG_LOSS_MEAN)
+                             : wg_weighted_cross_entropy(x, t, w, NULL);
+        assert_null(y);
+        small_refused(g, words[k]);
+    }
+}
+
 static void nothing_to_learn_is_zero(void **state)
 {
     (void)state;
@@ -403,6 +497,10 @@ int main(void)
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(losses_by_their_definitions),
         cmocka_unit_test(what_has_no_mean_is_refused),
+        cmocka_unit_test(classes_have_weights),
+        cmocka_unit_test(weights_that_add_to_nothing),
+        cmocka_unit_test(positives_have_a_weight),
+        cmocka_unit_test(wrong_weights_are_refused),
         cmocka_unit_test(means_of_nothing_are_zero),
         cmocka_unit_test(bce_of_huge_logits_and_at_zero),
         cmocka_unit_test(kl_of_zeros),

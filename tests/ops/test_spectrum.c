@@ -198,6 +198,27 @@ static void check_svd(const judge *is, wg_plan *p, const wg_value *a, wg_value *
                    "%s: singular value %lld", is->name, (long long)k);
 }
 
+/* Bases of wg_qr_complete and wg_svd_full, whose first vectors are those of wg_svd (y[2], y[4]). */
+static void check_complete(const judge *is, wg_plan *p, const wg_value *a, wg_value *const *y)
+{
+    matrix u = matrix_of(p, y[2]), vt = matrix_of(p, y[4]), all_u = matrix_of(p, y[10]),
+           all_vt = matrix_of(p, y[12]);
+    check_qr(is, p, a, y + 8);
+    check_that(matrix_of(p, y[8]).columns == u.rows && all_u.columns == u.rows &&
+                   all_vt.rows == vt.columns,
+               "%s: a basis is not complete", is->name);
+    orthonormal_columns(is, "the complete u", all_u, false);
+    orthonormal_columns(is, "the complete vt'", all_vt, true);
+    for (int64_t k = 0; k < u.columns; k++) {
+        check_that(small_at(p, y[3], k) == small_at(p, y[11], k), "%s: value %lld", is->name,
+                   (long long)k);
+        for (int64_t i = 0; i < u.rows; i++)
+            check_that(at(u, i, k) == at(all_u, i, k), "%s: a vector of u", is->name);
+        for (int64_t i = 0; i < vt.columns; i++)
+            check_that(at(vt, k, i) == at(all_vt, k, i), "%s: a vector of vt", is->name);
+    }
+}
+
 static void check_factors(wg_dtype dtype, int kind, const int64_t size[2], double unit)
 {
     enum { MAX = 60 * 60 };
@@ -215,14 +236,27 @@ static void check_factors(wg_dtype dtype, int kind, const int64_t size[2], doubl
         wg_graph *g = wg_graph_new();
         wg_value *a = numbers(g, dtype, WG_SHAPE(m, n), x), *q = wg_qr(a), *u = wg_svd(a);
         wg_value *w = m == n ? wg_eigh(a) : a;
-        wg_value *y[] = {q, wg_result_of(q, 1), u, wg_result_of(u, 1), wg_result_of(u, 2), a, w, w};
-        y[7] = m == n ? wg_result_of(w, 1) : a;
+        wg_value *all_q = wg_qr_complete(a), *all_u = wg_svd_full(a);
+        wg_value *y[] = {q,
+                         wg_result_of(q, 1),
+                         u,
+                         wg_result_of(u, 1),
+                         wg_result_of(u, 2),
+                         a,
+                         w,
+                         m == n ? wg_result_of(w, 1) : a,
+                         all_q,
+                         wg_result_of(all_q, 1),
+                         all_u,
+                         wg_result_of(all_u, 1),
+                         wg_result_of(all_u, 2)};
         wg_plan *p = run_on(g, y, WG_COUNT(y), cpu_alone);
         snprintf(is.name, sizeof is.name, "%s, %s [%lld,%lld] times %g%s", wg_dtype_name(dtype),
                  kinds[kind].name, (long long)m, (long long)n, unit,
                  cpu_alone ? " on cpu" : " with LAPACK");
         check_qr(&is, p, a, y);
         check_svd(&is, p, a, y + 2);
+        check_complete(&is, p, a, y);
         if (m == n)
             check_eigh(&is, p, a, y + 6);
         wg_plan_free(p);
@@ -344,6 +378,8 @@ static void wrong_operands_are_refused(void **state)
         "eigh(wide): a is [2,3], must be square in its last two axes",
         "qr(vector): a is [3] of rank 1, must be of rank 2 or more",
         "svd(whole): a is i64, must be",
+        "qr_complete(vector): a is [3] of rank 1, must be of rank 2 or more",
+        "svd_full(whole): a is i64, must be",
         "lstsq(wide, whole)",
         "lstsq(wide, three): 2 equations, but 3 rows of right-hand sides",
         "pinv(wide): rcond is -1, must be at least 0 and below 1",
@@ -359,9 +395,11 @@ static void wrong_operands_are_refused(void **state)
         case 0: y = wg_eigh(wide); break;
         case 1: y = wg_qr(vector); break;
         case 2: y = wg_svd(whole); break;
-        case 3: y = wg_lstsq(wide, whole); break;
-        case 4: y = wg_lstsq(wide, three); break;
-        case 5: y = wg_pinv(wide, -1); break;
+        case 3: y = wg_qr_complete(vector); break;
+        case 4: y = wg_svd_full(whole); break;
+        case 5: y = wg_lstsq(wide, whole); break;
+        case 6: y = wg_lstsq(wide, three); break;
+        case 7: y = wg_pinv(wide, -1); break;
         default: y = wg_matrix_exp(wide); break;
         }
         assert_null(y);

@@ -4,7 +4,6 @@
 
 /* clang-format off */
 BINARY(div, a / b)
-BINARY(pow, pow(a, b))
 BINARY(atan2, atan2(a, b))
 
 UNARY(exp, exp(x))

@@ -43,9 +43,48 @@ static inline real quotient_of(real a, real b)
 #endif
 }
 
+/* a^b; of integers by squares, for b >= 0 */
+static inline real power_of(real a, real b)
+{
+#ifdef REAL_IS_FLOAT
+    return pow(a, b);
+#else
+    real y = 1;
+    for (; b > 0; b >>= 1, a *= a)
+        y *= b & 1 ? a : 1;
+    return y;
+#endif
+}
+
+/* Whether no exponent is a negative integer; else the call has failed with the first that is. */
+static bool raises(wg_call *c)
+{
+#ifdef REAL_IS_FLOAT
+    (void)c;
+#else
+    const real *b = c->in[1];
+    int64_t count = cpu_count(c->node->in[1]);
+    for (int64_t i = 0; i < count; i++)
+        if (b[i] < 0) {
+            wg_call_fail(c,
+                         "element %lld of b is %lld, must be at least 0: a^b would be no integer",
+                         (long long)i, (long long)b[i]);
+            return false;
+        }
+#endif
+    return true;
+}
+
 /* clang-format off */
+static BINARY_OF(powers, real, real, power_of(a, b))
 static BINARY_OF(remainders, real, real, remainder_of(a, b))
 static BINARY_OF(quotients, real, real, quotient_of(a, b))
+
+void KERNEL(pow)(wg_call *c)
+{
+    if (raises(c))
+        powers(c);
+}
 
 void KERNEL(remainder)(wg_call *c)
 {

@@ -43,8 +43,9 @@ WG_API wg_value *(wg_mul)(const char *at, wg_value *a, wg_value *b);
 WG_API wg_value *(wg_div)(const char *at, wg_value *a, wg_value *b);
 #define wg_div(...) wg_div(WG_HERE, __VA_ARGS__)
 
-/** y = a^b as C's pow; floats.  dy/da is 0 where b = 0; at a = 0 it is 1 for b = 1 and infinite for
- * 0 < b < 1.  dy/db is 0 where a = 0 and b >= 0, and NaN where a < 0. */
+/** y = a^b as C's pow; numbers.  dy/da is 0 where b = 0; at a = 0 it is 1 for b = 1 and infinite
+ * for 0 < b < 1.  dy/db is 0 where a = 0 and b >= 0, and NaN where a < 0.  Integers exactly, but
+ * wrapping around beyond their range; a negative exponent ends the run with WG_EDATA. */
 WG_API wg_value *(wg_pow)(const char *at, wg_value *a, wg_value *b);
 #define wg_pow(...) wg_pow(WG_HERE, __VA_ARGS__)
 /** y = max(a, b); NaN if either is NaN.  Where a = b, each gets half of the derivative. */
@@ -176,8 +177,9 @@ WG_API wg_value *(wg_ceil)(const char *at, wg_value *x);
 /** y = the nearest whole number, halves to even; floats.  The derivative is 0. */
 WG_API wg_value *(wg_round)(const char *at, wg_value *x);
 #define wg_round(...) wg_round(WG_HERE, __VA_ARGS__)
-/** y = min(max(x, min), max), floats, min <= max; NaN stays NaN.  The derivative is 1 in
- * [min, max], else 0. */
+/** y = min(max(x, min), max), numbers, min <= max; NaN stays NaN.  The derivative is 1 in
+ * [min, max], else 0.  Of integers this is a wg_maximum and a wg_minimum, whose bounds, if they are
+ * not infinite, must be numbers of x's dtype. */
 WG_API wg_value *(wg_clamp)(const char *at, wg_value *x, double min, double max);
 #define wg_clamp(...) wg_clamp(WG_HERE, __VA_ARGS__)
 /** dx = dy where min <= x <= max, else 0: the derivative of clamp as an op.  Shapes broadcast. */

@@ -38,6 +38,13 @@ WG_API wg_value *(wg_lu)(const char *at, wg_value *a);
  * needs them to be: a zero on the diagonal of r ends the run there. */
 WG_API wg_value *(wg_qr)(const char *at, wg_value *a);
 #define wg_qr(...) wg_qr(WG_HERE, __VA_ARGS__)
+/** The same with a complete basis, as PyTorch's mode="complete": result 0 (returned) is q
+ * [..., m, m], result 1 is r [..., m, n], whose rows after the first n are 0.  For m > n, the
+ * columns of q after the first n are those that wg_qr of [a, e] has, where e holds the last m - n
+ * columns of the identity.  The gradient (PyTorch has none) exists where this matrix is invertible;
+ * elsewhere a zero on the diagonal of its r ends the run. */
+WG_API wg_value *(wg_qr_complete)(const char *at, wg_value *a);
+#define wg_qr_complete(...) wg_qr_complete(WG_HERE, __VA_ARGS__)
 
 /** y[..., i, :] = x[..., p[..., i], :] for x [..., n, k] and p [..., n] of integers; leading axes
  * broadcast.  Each batch has its own p, unlike in wg_take. */

@@ -22,7 +22,8 @@ typedef enum wg_smoothing {
     WG_SMOOTH_OFF_TARGET   /**< eps / (V - 1) on every class but the target */
 } wg_smoothing;
 
-/** Attributes of cross_entropy.  Zero means the default in every field. */
+/** Attributes of cross_entropy and weighted_cross_entropy.  Zero means the default in every
+ * field. */
 typedef struct wg_cross_entropy_attrs {
     double smoothing;       /**< eps in [0, 1] */
     wg_smoothing spread;    /**< where eps goes */
@@ -38,7 +39,7 @@ typedef struct wg_ctc_attrs {
     bool zero_infinity;     /**< a loss that is infinite, and its gradient, count as 0 */
 } wg_ctc_attrs;
 
-/** Attributes of mse and bce_with_logits. */
+/** Attributes of mse, bce_with_logits and weighted_bce_with_logits. */
 typedef struct wg_loss_attrs {
     wg_reduction reduction; /**< over all elements */
 } wg_loss_attrs;
@@ -66,6 +67,17 @@ typedef struct wg_kl_attrs {
 WG_API wg_value *(wg_cross_entropy)(const char *at, wg_value *logits, wg_value *targets,
                                     wg_value *normaliser, const wg_cross_entropy_attrs *options);
 #define wg_cross_entropy(...) wg_cross_entropy(WG_HERE, __VA_ARGS__)
+
+/** The cross entropy with a weight [V] for each class, of the dtype of logits; otherwise like
+ * wg_cross_entropy:
+ *      loss = -sum over classes c of w_c q_c log softmax(logits)_c.
+ * The mean divides by the sum of the weights of the targets that count, as that of
+ * torch.nn.functional.cross_entropy does; a sum of 0 counts as 1.  An infinite loss times a weight
+ * of 0 is NaN. */
+WG_API wg_value *(wg_weighted_cross_entropy)(const char *at, wg_value *logits, wg_value *targets,
+                                             wg_value *weight,
+                                             const wg_cross_entropy_attrs *options);
+#define wg_weighted_cross_entropy(...) wg_weighted_cross_entropy(WG_HERE, __VA_ARGS__)
 
 /** Connectionist temporal classification (Graves et al. 2006): -log of the probability that a
  * sequence of frames spells a sequence of labels, in any alignment.  A path chooses a class at each
@@ -106,6 +118,14 @@ WG_API wg_value *(wg_huber)(const char *at, wg_value *a, wg_value *b, double del
 WG_API wg_value *(wg_bce_with_logits)(const char *at, wg_value *x, wg_value *t,
                                       wg_reduction reduction);
 #define wg_bce_with_logits(...) wg_bce_with_logits(WG_HERE, __VA_ARGS__)
+
+/** The same with the first term, that of positive examples, times `pos_weight`:
+ *      -w t ln p - (1 - t) ln(1 - p) for p = sigmoid(x),
+ * where w broadcasts to the shape of x: a scalar, or [V] for x [..., V].  The mean is over
+ * elements, whatever their weights, as that of torch.nn.functional.binary_cross_entropy_with_logits. */
+WG_API wg_value *(wg_weighted_bce_with_logits)(const char *at, wg_value *x, wg_value *t,
+                                               wg_value *pos_weight, wg_reduction reduction);
+#define wg_weighted_bce_with_logits(...) wg_weighted_bce_with_logits(WG_HERE, __VA_ARGS__)
 
 /** How wg_kl takes the distribution p. */
 typedef enum wg_kl_target {

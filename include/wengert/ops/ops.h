@@ -12,6 +12,7 @@
 #include "wengert/ops/leaf.h"
 #include "wengert/ops/elementwise.h"
 #include "wengert/ops/compare.h"
+#include "wengert/ops/bits.h"
 #include "wengert/ops/activation.h"
 #include "wengert/ops/reduce.h"
 #include "wengert/ops/cumulative.h"

@@ -37,6 +37,12 @@ WG_API wg_value *(wg_eigvalsh)(const char *at, wg_value *a);
  * the gradient through the vectors is infinite or NaN if m and n differ. */
 WG_API wg_value *(wg_svd)(const char *at, wg_value *a);
 #define wg_svd(...) wg_svd(WG_HERE, __VA_ARGS__)
+/** The same with complete bases, as PyTorch's full_matrices=True: result 0 (returned) is u
+ * [..., m, m], result 1 is s [..., k] and result 2 is vt [..., n, n].  What wg_svd lacks are the
+ * columns by which wg_qr_complete completes u or the transpose of vt, with their gradient (PyTorch
+ * takes it for 0). */
+WG_API wg_value *(wg_svd_full)(const char *at, wg_value *a);
+#define wg_svd_full(...) wg_svd_full(WG_HERE, __VA_ARGS__)
 /** The singular values alone: result 1 of wg_svd. */
 WG_API wg_value *(wg_svdvals)(const char *at, wg_value *a);
 #define wg_svdvals(...) wg_svdvals(WG_HERE, __VA_ARGS__)
