@@ -38,4 +38,4 @@ BY_DTYPE(right_shift)
 static UNARY_OF(not_i32, uint32_t, uint32_t, ~x)
 static UNARY_OF(not_i64, uint64_t, uint64_t, ~x)
 BY_DTYPE(not)
-/* clang-format on */
+    /* clang-format on */

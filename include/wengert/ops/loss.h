@@ -122,7 +122,8 @@ WG_API wg_value *(wg_bce_with_logits)(const char *at, wg_value *x, wg_value *t,
 /** The same with the first term, that of positive examples, times `pos_weight`:
  *      -w t ln p - (1 - t) ln(1 - p) for p = sigmoid(x),
  * where w broadcasts to the shape of x: a scalar, or [V] for x [..., V].  The mean is over
- * elements, whatever their weights, as that of torch.nn.functional.binary_cross_entropy_with_logits. */
+ * elements, whatever their weights, as that of
+ * torch.nn.functional.binary_cross_entropy_with_logits. */
 WG_API wg_value *(wg_weighted_bce_with_logits)(const char *at, wg_value *x, wg_value *t,
                                                wg_value *pos_weight, wg_reduction reduction);
 #define wg_weighted_bce_with_logits(...) wg_weighted_bce_with_logits(WG_HERE, __VA_ARGS__)
