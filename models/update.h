@@ -33,8 +33,18 @@ enum {
     WGI_BETAS = WGI_BETA1 | WGI_BETA2,
     WGI_EPS = 4,
     WGI_MOMENTUM = 8,
-    WGI_NESTEROV = 16
+    WGI_NESTEROV = 16,
+    WGI_MOMENTUM_DECAY = 32,
+    WGI_ETAS_AND_STEPS = 64
 };
+enum { WGI_OPTIMIZER_NUMBERS = 9 };
+
+/* One of the wg_optimizer_numbers, without `nesterov`. */
+typedef struct wgi_optimizer_number {
+    const char *name; /* "beta1" */
+    unsigned bit;     /* of the enumeration above */
+    double is;
+} wgi_optimizer_number;
 
 typedef struct wgi_optimizer {
     const char *name; /* "Adam" */
@@ -47,9 +57,15 @@ typedef struct wgi_optimizer {
 const wgi_optimizer *wgi_optimizer_of(int kind);
 /* Its rule with those numbers; NULL for no kind. */
 const wg_update_rule *wgi_optimizer_rule(int kind, const wg_optimizer_numbers *k);
+
+/* ---- update_numbers.c ------------------------------------------------------------------------ */
+
 /* False, and says in `text` what is wrong, unless there is such a kind, which has these numbers in
  * their ranges. */
 bool wgi_optimizer_check(int kind, const wg_optimizer_numbers *k, char *text, size_t size);
+/* The numbers as they are. */
+void wgi_optimizer_list(const wg_optimizer_numbers *k,
+                        wgi_optimizer_number list[WGI_OPTIMIZER_NUMBERS]);
 /* The numbers that a kind runs with: those given, or its defaults. */
 wg_optimizer_numbers wgi_optimizer_numbers(int kind, const wg_optimizer_numbers *k);
 

@@ -1,9 +1,8 @@
-/* The optimizers of this library as update rules, and the numbers that each of them has. */
+/* The optimizers of this library as update rules. */
 #include "models/update.h"
 #include "models/internal.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* ---- parts of rules -------------------------------------------------------------------------- */
 
@@ -25,10 +24,16 @@ static wg_value *with_decay(const wg_update *u, wg_value *y)
     return u->weight_decay > 0 ? wg_add(y, wg_scale(u->p, u->weight_decay)) : y;
 }
 
-/* x / (1 - beta^t), for a number beta; in f64, since the difference loses digits */
+/* t; in f64, as numbers made of it lose digits otherwise */
+static wg_value *step_number(const wg_update *u)
+{
+    return wg_cast(u->count, WG_F64);
+}
+
+/* x / (1 - beta^t), for a number beta */
 static wg_value *corrected(const wg_update *u, wg_value *x, double beta)
 {
-    wg_value *t = wg_cast(u->count, WG_F64), *rest = wg_neg(wg_expm1(wg_scale(t, log(beta))));
+    wg_value *t = step_number(u), *rest = wg_neg(wg_expm1(wg_scale(t, log(beta))));
     return beta == 0 || !x ? x : wg_div(x, wg_cast(rest, x->dtype));
 }
 
@@ -224,6 +229,123 @@ static wg_value *lamb(const wg_update *u, wg_value **state)
     return descend(u, wg_mul(trust, d));
 }
 
+/* NAdam's momentum of step t: beta1 (1 - q^t / 2), where log_q = log 0.96^momentum_decay */
+static wg_value *nadam_momentum(wg_value *t, double beta1, double log_q)
+{
+    return wg_scale(wg_shift(wg_scale(wg_exp(wg_scale(t, log_q)), -0.5), 1), beta1);
+}
+
+/* 1 - the product of the momenta of steps 1 to t.  The series log(1 - x) = -(x + x^2/2 + ...),
+ * added up over these steps first, gives the product from t alone, so it is no state:
+ *     log product = t log beta1 - sum over k of 2^-k / k q^k (1 - q^(k t)) / (1 - q^k)
+ * Terms fall by half or more; what 60 of them leave out is below the rounding of f64. */
+static wg_value *nadam_correction(wg_value *t, double beta1, double log_q)
+{
+    enum { TERMS = 60 };
+    double powers[TERMS], weights[TERMS];
+    for (int k = 1; k <= TERMS; k++) {
+        powers[k - 1] = k * log_q;
+        weights[k - 1] = ldexp(1.0 / k, -k) * exp(k * log_q) / -expm1(k * log_q);
+    }
+    wg_graph *g = wg_graph_of(t);
+    if (beta1 == 0 || !g)
+        return wg_scalar_like(t, 1);
+    wg_value *terms = wg_mul(wg_constant(g, WG_F64, WG_SHAPE(TERMS), weights),
+                             wg_expm1(wg_mul(wg_constant(g, WG_F64, WG_SHAPE(TERMS), powers), t)));
+    wg_value *log_product = wg_add(wg_scale(t, log(beta1)), wg_sum(terms, WG_ALL_AXES, WG_DROP));
+    return wg_neg(wg_expm1(log_product));
+}
+
+static wg_value *nadam(const wg_update *u, wg_value **state)
+{
+    const wg_optimizer_numbers *k = u->context;
+    const double log_q = k->momentum_decay * log(0.96);
+    wg_value *t = step_number(u), *g = with_decay(u, u->g);
+    wg_value *now = nadam_momentum(t, k->beta1, log_q),
+             *next = nadam_momentum(wg_shift(t, 1), k->beta1, log_q),
+             *correction = nadam_correction(t, k->beta1, log_q);
+    wg_value *one = wg_scalar_like(t, 1);
+    /* 1 - U(t+1) = 1 - u(t+1) + u(t+1) (1 - U(t)) */
+    wg_value *of_g = wg_div(wg_sub(one, now), correction),
+             *of_m = wg_div(next, wg_add(wg_sub(one, next), wg_mul(next, correction)));
+    state[0] = mix(k->beta1, state[0], g);
+    state[1] = mix(k->beta2, state[1], wg_square(g));
+    wg_value *move =
+        wg_add(wg_mul(wg_cast(of_g, g->dtype), g), wg_mul(wg_cast(of_m, g->dtype), state[0]));
+    wg_value *root = wg_sqrt(corrected(u, state[1], k->beta2));
+    return descend(u, wg_div(move, wg_shift(root, k->eps)));
+}
+
+/* (1 - u(t)) / (1 - U(t)) <= 1, and u(t+1) / (1 - U(t+1)) <= 1 / (1 - beta1) */
+static wg_value *nadam_bound(const wg_update *u, wg_value *const *state)
+{
+    const wg_optimizer_numbers *k = u->context;
+    wg_value *g = wg_name(with_decay(u, u->g), "gradient bound");
+    return moments_bound(u, state[0], g, wg_scale(g, 1 / k->eps));
+}
+
+/* What sqrt(v) + eps is divided into where r > 5; *is_large says where that is so.  NULL: for no
+ * t, since r is below R.  Otherwise the root is of a number that is at least 0 for every t. */
+static wg_value *rectification(wg_value *t, double beta2, wg_value **is_large)
+{
+    const double most = 2 / (1 - beta2) - 1;
+    if (most <= 5)
+        return NULL;
+    wg_value *power = wg_scale(t, log(beta2)), *rest = wg_neg(wg_expm1(power));
+    wg_value *r = wg_neg(wg_shift(wg_scale(wg_div(wg_mul(t, wg_exp(power)), rest), 2), -most));
+    wg_value *five = wg_scalar_like(r, 5);
+    *is_large = wg_greater(r, five);
+    r = wg_maximum(r, five);
+    wg_value *part = wg_div(wg_mul(wg_shift(r, -4), wg_shift(r, -2)), r);
+    return wg_sqrt(wg_mul(rest, wg_scale(part, most / ((most - 4) * (most - 2)))));
+}
+
+static wg_value *radam(const wg_update *u, wg_value **state)
+{
+    const wg_optimizer_numbers *k = u->context;
+    wg_value *g = with_decay(u, u->g), *is_large = NULL;
+    state[0] = mix(k->beta1, state[0], g);
+    state[1] = mix(k->beta2, state[1], wg_square(g));
+    wg_value *m = corrected(u, state[0], k->beta1),
+             *q = rectification(step_number(u), k->beta2, &is_large);
+    if (!q)
+        return descend(u, m);
+    wg_value *scaled = wg_div(wg_cast(q, g->dtype), wg_shift(wg_sqrt(state[1]), k->eps));
+    return descend(u, wg_mul(m, wg_where(is_large, scaled, wg_scalar_like(g, 1))));
+}
+
+/* q <= 1 */
+static wg_value *radam_bound(const wg_update *u, wg_value *const *state)
+{
+    const wg_optimizer_numbers *k = u->context;
+    wg_value *g = wg_name(with_decay(u, u->g), "gradient bound");
+    return moments_bound(u, state[0], g, wg_scale(wg_add(state[0], g), 1 / (1 - k->beta1)));
+}
+
+/* states: gradient, size.  Signs are multiplied, as a product of small gradients is 0. */
+static wg_value *rprop(const wg_update *u, wg_value **state)
+{
+    const wg_optimizer_numbers *k = u->context;
+    wg_value *g = with_decay(u, u->g), *zero = wg_scalar_like(g, 0), *one = wg_scalar_like(g, 1);
+    wg_value *agree = wg_mul(wg_sign(g), wg_sign(state[0])), *turned = wg_less(agree, zero);
+    wg_value *factor = wg_where(wg_greater(agree, zero), wg_scalar_like(g, k->eta_plus),
+                                wg_where(turned, wg_scalar_like(g, k->eta_minus), one));
+    wg_value *is_first = wg_equal(u->count, wg_scalar_like(u->count, 1));
+    wg_value *size = wg_mul(wg_where(is_first, u->lr, state[1]), factor);
+    state[1] = wg_clamp(size, k->step_min, k->step_max);
+    state[0] = wg_where(turned, zero, g);
+    return wg_sub(u->p, wg_mul(state[1], wg_sign(state[0])));
+}
+
+/* P' = P + step_max, the gradient that is kept, and what the step sizes are made of */
+static wg_value *rprop_bound(const wg_update *u, wg_value *const *state)
+{
+    (void)state;
+    const wg_optimizer_numbers *k = u->context;
+    wg_value *g = wg_name(with_decay(u, u->g), "gradient bound");
+    return sum_of(g, wg_shift(u->lr, k->eta_plus * k->step_max), u->p);
+}
+
 /* ---- the optimizers -------------------------------------------------------------------------- */
 
 static const wg_update_rule sgd_rule = {.name = "sgd", .step = sgd, .bound = sgd_bound};
@@ -275,6 +397,24 @@ static const wg_update_rule lamb_rule = {.name = "lamb",
                                          .counts = true,
                                          .mixes = true,
                                          .step = lamb};
+static const wg_update_rule nadam_rule = {.name = "nadam",
+                                          .states = {"m", "v"},
+                                          .never_negative = {false, true},
+                                          .counts = true,
+                                          .step = nadam,
+                                          .bound = nadam_bound};
+static const wg_update_rule radam_rule = {.name = "radam",
+                                          .states = {"m", "v"},
+                                          .never_negative = {false, true},
+                                          .counts = true,
+                                          .step = radam,
+                                          .bound = radam_bound};
+static const wg_update_rule rprop_rule = {.name = "rprop",
+                                          .states = {"gradient", "size"},
+                                          .never_negative = {false, true},
+                                          .counts = true,
+                                          .step = rprop,
+                                          .bound = rprop_bound};
 
 static const wgi_optimizer optimizers[] = {
     [WG_OPTIMIZER_ADAM] = {.name = "Adam",
@@ -314,6 +454,20 @@ static const wgi_optimizer optimizers[] = {
                            .has = WGI_BETAS | WGI_EPS,
                            .usual = {.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-6},
                            .rule = &lamb_rule},
+    [WG_OPTIMIZER_NADAM] =
+        {.name = "NAdam",
+         .has = WGI_BETAS | WGI_EPS | WGI_MOMENTUM_DECAY,
+         .usual = {.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .momentum_decay = 0.004},
+         .rule = &nadam_rule},
+    [WG_OPTIMIZER_RADAM] = {.name = "RAdam",
+                            .has = WGI_BETAS | WGI_EPS,
+                            .usual = {.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8},
+                            .rule = &radam_rule},
+    [WG_OPTIMIZER_RPROP] =
+        {.name = "Rprop",
+         .has = WGI_ETAS_AND_STEPS,
+         .usual = {.eta_minus = 0.5, .eta_plus = 1.2, .step_min = 1e-6, .step_max = 50},
+         .rule = &rprop_rule},
 };
 
 const wgi_optimizer *wgi_optimizer_of(int kind)
@@ -325,71 +479,4 @@ const wg_update_rule *wgi_optimizer_rule(int kind, const wg_optimizer_numbers *k
 {
     const wgi_optimizer *o = wgi_optimizer_of(kind);
     return o && o->with_momentum && k->momentum > 0 ? o->with_momentum : o ? o->rule : NULL;
-}
-
-/* ---- their numbers --------------------------------------------------------------------------- */
-
-static bool is_share(double x)
-{
-    return x >= 0 && x < 1;
-}
-
-static bool is_beta(double x)
-{
-    return is_share(x) || x == WG_BETA_ZERO;
-}
-
-static bool is_positive(double x)
-{
-    return x >= 0 && x < 1e30;
-}
-
-bool wgi_optimizer_check(int kind, const wg_optimizer_numbers *k, char *text, size_t size)
-{
-    static const char share[] = "a number in [0, 1)", positive[] = "0 or more";
-    const struct {
-        const char *name;
-        unsigned bit;
-        double is;
-        bool right;
-        const char *must_be;
-    } numbers[] = {
-        {"beta1", WGI_BETA1, k->beta1, is_beta(k->beta1), share},
-        {"beta2", WGI_BETA2, k->beta2, is_beta(k->beta2), share},
-        {"eps", WGI_EPS, k->eps, is_positive(k->eps), positive},
-        {"momentum", WGI_MOMENTUM, k->momentum, is_share(k->momentum), share},
-        {"nesterov", WGI_NESTEROV, k->nesterov, true, share},
-    };
-    const wgi_optimizer *o = wgi_optimizer_of(kind);
-    if (!o) {
-        snprintf(text, size, "kind: expected one of wg_optimizer_kind, got %d", kind);
-        return false;
-    }
-    for (int i = 0; i < WG_COUNT(numbers); i++) {
-        if (!numbers[i].right)
-            snprintf(text, size, "%s: expected %s, got %.10g", numbers[i].name, numbers[i].must_be,
-                     numbers[i].is);
-        else if (numbers[i].is != 0 && !(o->has & numbers[i].bit))
-            snprintf(text, size, "%s: %s does not use it: expected 0, got %.10g", numbers[i].name,
-                     o->name, numbers[i].is);
-        else
-            continue;
-        return false;
-    }
-    return true;
-}
-
-static double beta_of(double x, double usual)
-{
-    return x == 0 ? usual : x == WG_BETA_ZERO ? 0 : x;
-}
-
-wg_optimizer_numbers wgi_optimizer_numbers(int kind, const wg_optimizer_numbers *k)
-{
-    const wg_optimizer_numbers *usual = &wgi_optimizer_of(kind)->usual;
-    return (wg_optimizer_numbers){.beta1 = beta_of(k->beta1, usual->beta1),
-                                  .beta2 = beta_of(k->beta2, usual->beta2),
-                                  .eps = k->eps == 0 ? usual->eps : k->eps,
-                                  .momentum = k->momentum,
-                                  .nesterov = k->nesterov};
 }

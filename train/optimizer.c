@@ -10,7 +10,16 @@
 
 wg_optimizer_numbers wgi_numbers_of(const wg_optimizer *o)
 {
-    return (wg_optimizer_numbers){o->beta1, o->beta2, o->eps, o->momentum, o->nesterov};
+    return (wg_optimizer_numbers){.beta1 = o->beta1,
+                                  .beta2 = o->beta2,
+                                  .eps = o->eps,
+                                  .momentum = o->momentum,
+                                  .nesterov = o->nesterov,
+                                  .momentum_decay = o->momentum_decay,
+                                  .eta_minus = o->eta_minus,
+                                  .eta_plus = o->eta_plus,
+                                  .step_min = o->step_min,
+                                  .step_max = o->step_max};
 }
 
 const wg_update_rule *wgi_rule_of(const wg_optimizer *o)
@@ -21,18 +30,27 @@ const wg_update_rule *wgi_rule_of(const wg_optimizer *o)
 
 /* ---- what can be ----------------------------------------------------------------------------- */
 
+static bool has_numbers(const wg_optimizer *o)
+{
+    const wg_optimizer_numbers numbers = wgi_numbers_of(o);
+    wgi_optimizer_number list[WGI_OPTIMIZER_NUMBERS];
+    bool some = o->kind != 0 || o->nesterov;
+    wgi_optimizer_list(&numbers, list);
+    for (int i = 0; i < WGI_OPTIMIZER_NUMBERS; i++)
+        some = some || list[i].is != 0;
+    return some;
+}
+
 static const char *wrong_rule(const wg_optimizer *o)
 {
     const wg_update_rule *rule = o->rule;
-    const bool has_numbers = o->kind != 0 || o->beta1 != 0 || o->beta2 != 0 || o->eps != 0 ||
-                             o->momentum != 0 || o->nesterov;
     return !rule && o->rule_context ? "rule_context: there is no rule"
            : !rule                  ? NULL
            : !rule->step            ? "rule: it has no `step`"
            : !rule->name            ? "rule: it has no name"
-           : has_numbers ? "kind, beta1, beta2, eps, momentum and nesterov have no effect "
-                           "beside a rule, which has numbers of its own"
-                         : NULL;
+           : has_numbers(o) ? "kind, beta1, beta2, eps, momentum and the other numbers have no "
+                              "effect beside a rule, which has numbers of its own"
+                            : NULL;
 }
 
 bool wgi_check_optimizer(const wg_optimizer *o, char *text, size_t size)
@@ -99,18 +117,12 @@ static void describe_kind(const wg_optimizer *o, char *text, size_t size)
     const wg_optimizer_numbers given = wgi_numbers_of(o),
                                all = wgi_optimizer_numbers(o->kind, &given);
     const wgi_optimizer *kind = wgi_optimizer_of(o->kind);
-    const struct {
-        const char *name;
-        unsigned bit;
-        double is;
-    } numbers[] = {{"beta1", WGI_BETA1, all.beta1},
-                   {"beta2", WGI_BETA2, all.beta2},
-                   {"eps", WGI_EPS, all.eps},
-                   {"momentum", WGI_MOMENTUM, all.momentum}};
+    wgi_optimizer_number list[WGI_OPTIMIZER_NUMBERS];
+    wgi_optimizer_list(&all, list);
     int n = snprintf(text, size, "%s", kind->name);
-    for (int i = 0; i < WG_COUNT(numbers) && n < (int)size; i++)
-        if (kind->has & numbers[i].bit)
-            n += snprintf(text + n, size - (size_t)n, ", %s %.9g", numbers[i].name, numbers[i].is);
+    for (int i = 0; i < WGI_OPTIMIZER_NUMBERS && n < (int)size; i++)
+        if (kind->has & list[i].bit)
+            n += snprintf(text + n, size - (size_t)n, ", %s %.9g", list[i].name, list[i].is);
     if (all.nesterov && n < (int)size)
         snprintf(text + n, size - (size_t)n, ", Nesterov's");
 }

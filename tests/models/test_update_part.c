@@ -37,6 +37,9 @@ static const optimizer optimizers[] = {
     {.kind = WG_OPTIMIZER_ADADELTA, .decay = 0.1, .state = "adadelta/change/a"},
     {.kind = WG_OPTIMIZER_ADAMAX, .state = "adamax/max/a"},
     {.kind = WG_OPTIMIZER_LION, .decay = 0.1, .state = "lion/m/a"},
+    {.kind = WG_OPTIMIZER_NADAM, .decay = 0.1, .state = "nadam/m/a"},
+    {.kind = WG_OPTIMIZER_RADAM, .decay = 0.1, .state = "radam/v/a"},
+    {.kind = WG_OPTIMIZER_RPROP, .state = "rprop/size/a"},
     {.rule = &halving, .state = "halving/sum/a"},
 };
 

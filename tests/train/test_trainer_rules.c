@@ -17,6 +17,9 @@ static const optimizer optimizers[] = {
     {{.kind = WG_OPTIMIZER_ADAMAX}, 0.03},
     {{.kind = WG_OPTIMIZER_LION, .weight_decay = 0.1}, 0.01},
     {{.kind = WG_OPTIMIZER_LAMB, .weight_decay = 0.01}, 0.03},
+    {{.kind = WG_OPTIMIZER_NADAM, .weight_decay = 1e-3, .clip_norm = 1}, 0.03},
+    {{.kind = WG_OPTIMIZER_RADAM, .beta2 = 0.9}, 0.03}, /* rectified from update 6 on */
+    {{.kind = WG_OPTIMIZER_RPROP, .eta_plus = 1.1, .step_max = 0.01}, 0.003},
 };
 
 static wg_trainer_options with(const wg_optimizer *o, double rate, int64_t updates)
@@ -240,6 +243,15 @@ static void what_a_rule_cannot_have_is_refused(void **state)
         {{.kind = WG_OPTIMIZER_LION, .eps = 1}, "optimizer: eps: Lion does not use it"},
         {{.kind = WG_OPTIMIZER_ADAGRAD, .nesterov = true}, "nesterov: Adagrad does not use it"},
         {{.kind = WG_OPTIMIZER_LAMB, .weight_decay = -1}, "weight_decay: expected 0 or more"},
+        {{.kind = WG_OPTIMIZER_NADAM, .momentum_decay = -1}, "momentum_decay: expected 0 or more"},
+        {{.momentum_decay = 0.1}, "optimizer: momentum_decay: Adam does not use it"},
+        {{.kind = WG_OPTIMIZER_RADAM, .momentum = 0.9}, "momentum: RAdam does not use it"},
+        {{.kind = WG_OPTIMIZER_RPROP, .eta_minus = 1}, "eta_minus: expected a number in [0, 1)"},
+        {{.kind = WG_OPTIMIZER_RPROP, .eta_plus = 1}, "eta_plus: expected 0 or a number above 1"},
+        {{.kind = WG_OPTIMIZER_RPROP, .step_min = NAN}, "step_min: expected 0 or more, got nan"},
+        {{.kind = WG_OPTIMIZER_RPROP, .step_min = 60},
+         "step_min: expected at most step_max, 50, got 60"},
+        {{.rule = &my_lion, .step_max = 1}, "have no effect beside a rule"},
         {{.clip_norm = NAN}, "optimizer: clip_norm: expected 0 or more, got nan"},
     };
     for (int i = 0; i < WG_COUNT(cases); i++) {
@@ -257,7 +269,7 @@ static void what_a_rule_cannot_have_is_refused(void **state)
 static bool holds_squares(const char *tensor)
 {
     static const char *const of[] = {"optimizer/v/", "optimizer/square/", "optimizer/change/",
-                                     "optimizer/max/"};
+                                     "optimizer/max/", "optimizer/size/"};
     for (int i = 0; i < WG_COUNT(of); i++)
         if (strncmp(tensor, of[i], strlen(of[i])) == 0)
             return true;

@@ -24,8 +24,7 @@ WG_API wg_value *(wg_clip_by_global_norm)(const char *at, wg_value *const *grads
 
 /** The optimizers, for those who choose one by its number.  p: parameter, g: gradient, t: number of
  * the step, decay: weight decay, which all but AdamW, Lion and LAMB add to the gradient (g + decay
- * p).  beta1, beta2, eps and momentum are wg_optimizer_numbers; their defaults follow in
- * brackets. */
+ * p).  beta1, beta2, eps and so on are wg_optimizer_numbers; their defaults follow in brackets. */
 typedef enum wg_optimizer_kind {
     /** wg_adam: Kingma and Ba 2015 [0.9, 0.999, 1e-8] */
     WG_OPTIMIZER_ADAM = 0,
@@ -52,7 +51,24 @@ typedef enum wg_optimizer_kind {
     /** You et al. 2020 [0.9, 0.999, 1e-6]: with m and v of Adam, corrected by 1 - beta^t,
      * d = m / (sqrt(v) + eps) + decay p;  p = p - lr |p| / |d| d, where the quotient of the
      * norms is 1 if one of them is 0 */
-    WG_OPTIMIZER_LAMB
+    WG_OPTIMIZER_LAMB,
+    /** Adam with Nesterov's momentum, Dozat 2016 [0.9, 0.999, 1e-8, momentum_decay 0.004]: with m
+     * and v of Adam, v corrected by 1 - beta2^t, and the momenta
+     * u(t) = beta1 (1 - 0.96^(t momentum_decay) / 2), whose product up to t is U(t),
+     * d = (1 - u(t)) / (1 - U(t)) g + u(t+1) / (1 - U(t+1)) m;  p = p - lr d / (sqrt(v) + eps) */
+    WG_OPTIMIZER_NADAM,
+    /** Adam with a rectified variance, Liu et al. 2020 [0.9, 0.999, 1e-8]: with m and v of Adam,
+     * m corrected by 1 - beta1^t, R = 2 / (1 - beta2) - 1 and
+     * r = R - 2 t beta2^t / (1 - beta2^t),
+     * p = p - lr m q / (sqrt(v) + eps) where r > 5, otherwise p = p - lr m;
+     * q = sqrt((1 - beta2^t) (r - 4) (r - 2) R / ((R - 4) (R - 2) r)) */
+    WG_OPTIMIZER_RADAM,
+    /** Riedmiller and Braun 1993, for gradients of all examples at once [eta_minus 0.5, eta_plus
+     * 1.2, step_min 1e-6, step_max 50].  Each element has a step size z, lr before the first step;
+     * later rates have no effect.  With the gradient h of the step before, and 0 before the first,
+     * z = z eta_plus where g h > 0, z eta_minus where g h < 0, from step_min to step_max;
+     * g = 0 where g h < 0;  p = p - z sign(g);  h = g */
+    WG_OPTIMIZER_RPROP
 } wg_optimizer_kind;
 
 /** A beta1 or beta2 of 0, where 0 itself stands for the default. */
@@ -60,19 +76,25 @@ typedef enum wg_optimizer_kind {
 
 /** The numbers of an optimizer; zero means its default.  Those that it does not have must be 0. */
 typedef struct wg_optimizer_numbers {
-    double beta1;    /**< WG_BETA_ZERO: 0 */
-    double beta2;    /**< WG_BETA_ZERO: 0 */
-    double eps;      /**< above 0 */
-    double momentum; /**< in [0, 1) */
-    bool nesterov;   /**< SGD: Nesterov's momentum */
+    double beta1;          /**< WG_BETA_ZERO: 0 */
+    double beta2;          /**< WG_BETA_ZERO: 0 */
+    double eps;            /**< above 0 */
+    double momentum;       /**< in [0, 1) */
+    bool nesterov;         /**< SGD: Nesterov's momentum */
+    double momentum_decay; /**< NAdam: above 0 */
+    double eta_minus;      /**< Rprop: in (0, 1) */
+    double eta_plus;       /**< Rprop: above 1 */
+    double step_min;       /**< Rprop: above 0 */
+    double step_max;       /**< Rprop: step_min or more */
 } wg_optimizer_numbers;
 
 /** wg_update_by_rule with one of the rules above.  The states are "sgd/velocity/PARAMETER" (with
  * momentum), "adam/m/..." and "adam/v/...", "rmsprop/velocity/..." (with momentum) and
  * "rmsprop/square/...", "adagrad/square/...", "adadelta/change/..." and "adadelta/square/...",
- * "adamax/m/..." and "adamax/max/...", "lion/m/...", "lamb/m/..." and "lamb/v/..."; and "step"
- * (i64, the number of steps done) of those that read t.  `context` of the options is ignored.
- * `numbers` may be NULL. */
+ * "adamax/m/..." and "adamax/max/...", "lion/m/...", "lamb/m/..." and "lamb/v/...", the same
+ * of "nadam" and "radam", "rprop/gradient/..." and "rprop/size/..."; and "step" (i64, the number of
+ * steps done) of those that read t.  `context` of the options is ignored.  `numbers` may be
+ * NULL. */
 WG_API wg_status(wg_optimizer_update)(const char *at, wg_value *const *params,
                                       wg_value *const *grads, size_t n, wg_value *lr,
                                       wg_optimizer_kind kind, const wg_optimizer_numbers *numbers,

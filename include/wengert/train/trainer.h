@@ -90,14 +90,19 @@ typedef enum wg_loss_scale {
 /** An optimizer and its numbers.  Zero means the default in every field; numbers that the optimizer
  * does not have must be 0. */
 typedef struct wg_optimizer {
-    int kind;            /**< wg_optimizer_kind */
-    double beta1;        /**< decay of the first moment; WG_BETA_ZERO: 0 */
-    double beta2;        /**< decay of the second moment; WG_BETA_ZERO: 0 */
-    double eps;          /**< as its formula has it */
-    double momentum;     /**< SGD, RMSprop; 0: none */
-    double weight_decay; /**< decoupled (AdamW, Lion, LAMB), or added to the gradient; 0: none */
-    double clip_norm;    /**< maximum norm of the gradient of all parameters; 0: no clipping */
-    bool nesterov;       /**< SGD: Nesterov's momentum */
+    int kind;              /**< wg_optimizer_kind */
+    double beta1;          /**< decay of the first moment; WG_BETA_ZERO: 0 */
+    double beta2;          /**< decay of the second moment; WG_BETA_ZERO: 0 */
+    double eps;            /**< as its formula has it */
+    double momentum;       /**< SGD, RMSprop; 0: none */
+    double weight_decay;   /**< decoupled (AdamW, Lion, LAMB), or added to the gradient; 0: none */
+    double clip_norm;      /**< maximum norm of the gradient of all parameters; 0: no clipping */
+    bool nesterov;         /**< SGD: Nesterov's momentum */
+    double momentum_decay; /**< NAdam */
+    double eta_minus;      /**< Rprop: by which a step size shrinks, in (0, 1) */
+    double eta_plus;       /**< Rprop: by which it grows, above 1 */
+    double step_min;       /**< Rprop: the smallest step size */
+    double step_max;       /**< Rprop: the largest */
     /** A rule of one's own in place of `kind`; its numbers are its own, too.  A run is resumed only
      * with a rule of the same name and states. */
     const wg_update_rule *rule;
