@@ -465,7 +465,7 @@ static void bad_operands_are_refused(void **state)
     check_refused("where(x, x, x): condition is f32, must be bool", wg_where(x, x, x));
     check_refused("a is f32 but b is i64", wg_where(b, x, i));
     check_refused("[4] and [2,3] do not broadcast: sizes 4 and 3 at axis -1", wg_where(b, x, x));
-    check_refused("pow(i, i): a is i64, must be f32", wg_pow(i, i));
+    check_refused("atan2(i, i): a is i64, must be f32", wg_atan2(i, i));
     check_refused("a is f32 but b is i64", wg_less(x, i));
     check_refused("a is bool, must be f32, f64, bf16, f16, i32 or i64", wg_equal(b, b));
     check_refused("a is f32, must be bool", wg_logical_and(x, x));

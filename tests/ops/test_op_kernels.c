@@ -153,7 +153,7 @@ static int64_t nudge(sample_graph *b, uint64_t *state)
     for (int i = 0; i < b->n_in; i++)
         for (int64_t k = 0; b->in[i]->dtype == WG_F64 && k < wg_value_count(b->in[i]); k++) {
             double *x = (double *)b->data[i] + k, before = *x;
-            *x += (wgi_splitmix64(state) >> 63 ? 1e-9 : -1e-9) * (before ? before : 1);
+            *x += (wgi_splitmix64(state) >> 63 ? 1e-9 : -1e-9) * (before != 0 ? before : 1);
             moved += *x != before;
         }
     return moved;
