@@ -310,6 +310,13 @@ static void guard_results(job *j)
             j->next[i] = (wg_guard)(j->at, j->next[i], &norm, 1);
 }
 
+/* x, after the checks that lr has passed: what a step makes of it cannot run before them, in the
+ * place of the old values, and stay where the update is refused.  Nothing is copied. */
+static wg_value *checked(const job *j, wg_value *x, wg_value *lr)
+{
+    return j->o.norm && x ? (wg_barrier)(j->at, x, &lr, 1) : x;
+}
+
 /* ---- the update ------------------------------------------------------------------------------ */
 
 /* What a rule made must be like the parameter. */
@@ -344,12 +351,15 @@ static void step(job *j, size_t i, wg_value *lr, wg_value *count)
     if (j->o.rates && j->o.rates[i] != 1)
         u.lr = (wg_scale)(j->at, u.lr, j->o.rates[i]);
     for (size_t s = 0; s < j->n_states; s++)
-        state[s] = j->state[i * j->n_states + s];
+        state[s] = wgi_rule_is_op(j->rule) ? j->state[i * j->n_states + s]
+                                           : checked(j, j->state[i * j->n_states + s], lr);
+    wg_value *before[WG_MOST_UPDATE_STATES];
+    memcpy(before, state, sizeof before);
     wg_value *p = j->rule->step(&u, state);
     bool ok = check_result(j, u.p, p, "value");
     for (size_t s = 0; s < j->n_states && ok; s++) {
         ok = check_result(j, u.p, state[s], j->rule->states[s]);
-        new_state[s] = state[s];
+        new_state[s] = state[s] == before[s] ? j->state[i * j->n_states + s] : state[s];
     }
     j->next[i] = p;
 }
@@ -375,11 +385,12 @@ static void build(job *j, wg_value *lr)
     const bool bounded = j->rule->bound != NULL;
     if (j->rule->counts) {
         done = (wg_state)(j->at, j->g, "step", WG_I64, WG_SCALAR, wg_zeros());
-        count = (wg_shift)(j->at, done, 1);
     }
     make_states(j);
     if (j->o.norm && bounded)
         lr = guarded_rate(j, lr);
+    if (done)
+        count = (wg_shift)(j->at, checked(j, done, lr), 1);
     for (size_t i = 0; i < j->n; i++)
         if (has_rows(j, i))
             step(j, i, lr, count);

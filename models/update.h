@@ -53,6 +53,8 @@ typedef struct wgi_optimizer {
     const wg_update_rule *rule, *with_momentum; /* NULL: momentum changes no state */
 } wgi_optimizer;
 
+/* Whether a step of the rule is one op, which reads the learning rate. */
+bool wgi_rule_is_op(const wg_update_rule *rule);
 /* NULL for no wg_optimizer_kind. */
 const wgi_optimizer *wgi_optimizer_of(int kind);
 /* Its rule with those numbers; NULL for no kind. */

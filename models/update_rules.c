@@ -470,6 +470,11 @@ static const wgi_optimizer optimizers[] = {
          .rule = &rprop_rule},
 };
 
+bool wgi_rule_is_op(const wg_update_rule *rule)
+{
+    return rule->step == sgd || rule->step == adam || rule->step == adamw;
+}
+
 const wgi_optimizer *wgi_optimizer_of(int kind)
 {
     return kind >= 0 && kind < WG_COUNT(optimizers) ? &optimizers[kind] : NULL;

@@ -7,6 +7,7 @@
 #include "train/checkpoint_files.h"
 #include "train/finite.h"
 #include "train/progress.h"
+#include "train/scaling.h"
 #include "train/stop.h"
 #include "wengert/files/weights.h"
 
@@ -395,6 +396,8 @@ wg_status wgi_trainer_begin(wg_trainer *t, const wg_trainer_options *options)
     wgi_trainer_names(t);
     note_sizes(t);
     status = come_together(t);
+    if (status == WG_OK)
+        status = wgi_scaling_begin(&t->options, &t->progress, &t->error);
     t->progress.data = t->train.s.hash;
     if (t->valid.s.hash) /* else the best so far is still that of the former data */
         t->progress.validation = validation_hash(t);

@@ -5,6 +5,7 @@
 #include "train/groups.h"
 #include "train/optimizer.h"
 #include "train/owner.h"
+#include "train/scaling.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -124,6 +125,7 @@ void wgi_trainer_facts(wg_trainer *t)
 {
     const wg_trainer_options *o = &t->options;
     wg_checkpoint_options *files = &t->task.files;
+    char text[WGI_FACT_TEXT];
     files->keep = o->keep;
     if (t->task.open) /* which has set its own */
         return;
@@ -139,6 +141,8 @@ void wgi_trainer_facts(wg_trainer *t)
     add_groups(t);
     add(t, "average", "%.9g", o->average);
     add(t, "scale", "%d", (int)o->scale);
+    wgi_describe_scaling(o, text, sizeof text);
+    add(t, "loss scaling", "%s", text);
 }
 
 /* ---- metrics --------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* The options of a run: values that cannot be, and options that have no effect. */
 #include "graph/error.h"
 #include "train/optimizer.h"
+#include "train/scaling.h"
 #include "train/trainer.h"
 
 #include <inttypes.h>
@@ -91,6 +92,14 @@ static wg_status check_optimizer(const wg_trainer_options *o, wg_error *error)
                              "that updates a part of them does not have",
                              wgi_rule_of(&o->optimizer)->name);
     return WG_OK;
+}
+
+static wg_status check_scaling(const wg_trainer_options *o, wg_error *error)
+{
+    char text[200];
+    return wgi_check_scaling(&o->loss_scaling, text, sizeof text)
+               ? WG_OK
+               : wgi_error_set(error, WG_EINVAL, "loss_scaling: %s", text);
 }
 
 static const char *wrong_schedule(const wg_trainer_options *o)
@@ -206,6 +215,8 @@ wg_status wgi_options_check(wg_trainer *t)
         status = check_numbers(&t->options, &t->error);
     if (status == WG_OK)
         status = check_optimizer(&t->options, &t->error);
+    if (status == WG_OK)
+        status = check_scaling(&t->options, &t->error);
     if (status == WG_OK)
         status = check_groups(t);
     if (status == WG_OK)

@@ -40,6 +40,7 @@ static void find_places(wgi_step_plan *io, wg_plan *plan, const wgi_step_graph *
     io->plan = plan;
     io->total = place_of(plan, s->total);
     io->share = place_of(plan, s->share);
+    io->scale = place_of(plan, s->scale);
     io->rate = place_of(plan, s->rate);
     io->loss = place_of(plan, s->loss);
     io->norm = place_of(plan, s->norm);
@@ -366,6 +367,7 @@ wg_status wgi_plans_fill(wgi_plans *p, const wgi_step_batch *b, wgi_step_plan **
         return batch_failed("fill", status, b->epoch, b->i, error);
     put(&(*out)->total, b->total);
     put(&(*out)->share, (double)size->weight / b->total);
+    put(&(*out)->scale, b->scale);
     put(&(*out)->rate, b->rate);
     put(&(*out)->vote, b->vote);
     return WG_OK;

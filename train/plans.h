@@ -20,7 +20,7 @@ typedef struct wgi_placed_metric {
 /* A plan and where its inputs and outputs are. */
 typedef struct wgi_step_plan {
     wg_plan *plan;
-    wgi_place total, share, rate, loss, norm, vote, votes, losses;
+    wgi_place total, share, scale, rate, loss, norm, vote, votes, losses;
     bool adds_up; /* the loss */
     wgi_placed_metric metric[WGI_MAX_STEP_METRICS];
     size_t n_metrics;
@@ -53,6 +53,7 @@ typedef struct wgi_step_batch {
     int64_t epoch, i; /* which of its batches */
     int kind;         /* of WG_STEP_... */
     double total;     /* weight of the update; 1 for validation */
+    double scale;     /* of the loss; 0: none */
     double rate;      /* learning rate */
     double vote;      /* of this rank, for an update of several */
     wgi_group_set resting;

@@ -1,5 +1,6 @@
 /* What a training run reports: lines for people, and records in metrics.jsonl. */
 #include "train/trainer.h"
+#include "train/scaling.h"
 #include "files/read.h"
 #include "files/replace.h"
 #include "graph/error.h"
@@ -57,6 +58,8 @@ static void tell(wg_trainer *t, int kind, const char *text, const wgi_means *m)
         .loss = mean_loss(&t->span),
         .rate = t->span.rate,
         .gradient_norm = t->span.norm,
+        .loss_scale = t->progress.loss_scale,
+        .skipped_updates = t->progress.skipped,
         .per_second = elapsed > 0 ? weight / elapsed : 0,
         .done = wgi_trainer_done(t),
         .seconds_left = seconds_left(t),
@@ -239,6 +242,20 @@ static void append_perplexity(char line[MAX_LINE], record *r, const wg_trainer *
     add_real(r, "perplexity", exp(loss));
 }
 
+/* ", loss scale 65536, 3 updates skipped", of the whole run */
+static void append_scale(char line[MAX_LINE], record *r, const wg_trainer *t)
+{
+    const wg_progress *p = &t->progress;
+    if (!wgi_is_scaled(&t->options))
+        return;
+    append(line, ", loss scale %g", p->loss_scale);
+    if (p->skipped)
+        append(line, ", %" PRId64 " update%s skipped", p->skipped, p->skipped == 1 ? "" : "s");
+    add_real(r, "loss-scale", p->loss_scale);
+    if (r->json.file)
+        wgi_json_whole(&r->json, "skipped-updates", p->skipped);
+}
+
 wg_status wgi_report_span(wg_trainer *t)
 {
     const struct wgi_words *words = &t->task.words;
@@ -257,6 +274,7 @@ wg_status wgi_report_span(wg_trainer *t)
     append_metrics(line, &r, &m);
     append(line, ", %.0f %s/s, gradient norm %.4f, rate %.4e", speed, words->speed, t->span.norm,
            t->span.rate);
+    append_scale(line, &r, t);
     if (t->options.after.n)
         append(line, ", %s left", duration(seconds_left(t), time, sizeof time));
     snprintf(key, sizeof key, "%s-per-second", words->speed);

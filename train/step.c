@@ -1,9 +1,11 @@
 #include "train/step.h"
 #include "graph/clone.h"
 #include "graph/marks.h"
+#include "models/update.h"
 #include "train/optimizer.h"
 #include "train/owner.h"
 #include "train/rows.h"
+#include "train/scaling.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/distributed/ranks.h"
 #include "wengert/models/optimizer.h"
@@ -90,9 +92,14 @@ void wg_step_metric(const wg_model_step *step, const char *name, wg_value *value
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
+static wg_value *input_of(wgi_step_graph *s, const char *name, wg_dtype dtype)
+{
+    return (wg_input)(NULL, s->graph, name, dtype, WG_SCALAR);
+}
+
 static wg_value *scalar_input(wgi_step_graph *s, const wg_trainer_options *o, const char *name)
 {
-    return (wg_input)(NULL, s->graph, name, o->dtype ? o->dtype : WG_F32, WG_SCALAR);
+    return input_of(s, name, o->dtype ? o->dtype : WG_F32);
 }
 
 static wg_value *build_model(wgi_step_graph *s, const wg_trainer_options *o, const wg_field *fields,
@@ -246,8 +253,10 @@ static void smooth_one(wg_value *parameter, wg_value *p, double s)
     wg_assign(average, wg_moving_average(average, p, 1 - s));
 }
 
-/* For each parameter that the graph assigns, with its new value, and for those that rest. */
-static void smooth(wg_graph *g, wg_value *const *resting, size_t n_resting, double s)
+/* For each parameter that the graph assigns, with its new value, and for those that rest, once the
+ * rate has passed its checks. */
+static void smooth(wg_graph *g, wg_value *const *resting, size_t n_resting, wg_value *rate,
+                   double s)
 {
     for (size_t i = 0, n = wg_graph_assign_count(g); i < n; i++) {
         wg_value *leaf, *new_value;
@@ -256,19 +265,31 @@ static void smooth(wg_graph *g, wg_value *const *resting, size_t n_resting, doub
             smooth_one(leaf, new_value, s);
     }
     for (size_t i = 0; i < n_resting; i++)
-        smooth_one(resting[i], resting[i], s);
+        smooth_one(resting[i], wg_barrier(resting[i], &rate, 1), s);
 }
 
 /* ---- gradients ------------------------------------------------------------------------------- */
 
-/* The batch's part in the loss of the update, or in a metric that is a loss of its own. */
+/* Times the scale, which f16 may not have room for. */
+static wg_value *scaled(wgi_step_graph *s, const wg_trainer_options *o, wg_value *loss)
+{
+    if (!wgi_is_scaled(o))
+        return loss;
+    if (!s->scale)
+        s->scale = input_of(s, "loss scale", o->dtype == WG_F64 ? WG_F64 : WG_F32);
+    const wg_dtype wide = loss->dtype == WG_F64 ? WG_F64 : WG_F32;
+    return wg_mul(wg_cast(loss, wide), wg_cast(s->scale, wide));
+}
+
+/* What is differentiated: the batch's part in the loss of the update, or in a metric that is a loss
+ * of its own. */
 static wg_value *part_of_update(wgi_step_graph *s, const wg_trainer_options *o, wg_value *loss)
 {
     if (o->scale == WG_LOSS_OF_UPDATE || o->accumulate <= 1)
-        return loss;
+        return scaled(s, o, loss);
     if (!s->share)
         s->share = scalar_input(s, o, "share");
-    return wg_mul(loss, wg_cast(s->share, loss->dtype));
+    return scaled(s, o, wg_mul(loss, wg_cast(s->share, loss->dtype)));
 }
 
 /* The metric that is a group's loss; without one of that name, an error that lists those that there
@@ -385,6 +406,32 @@ static void need_no_assignment(const wg_gradients *d)
     }
 }
 
+/* Divides the gradients by the scale of the loss. */
+static void unscale(const wgi_step_graph *s, const wg_gradients *d)
+{
+    if (!s->scale)
+        return;
+    wg_origin before = wgi_update_enter(s->graph, "unscale");
+    wg_value *inverse = wg_div(wg_scalar_like(s->scale, 1), s->scale);
+    for (size_t i = 0; inverse && i < d->n; i++)
+        d->grads[i] =
+            d->grads[i] ? wg_mul(d->grads[i], wg_cast(inverse, d->grads[i]->dtype)) : NULL;
+    wg_graph_set_origin(s->graph, before);
+}
+
+/* The learning rate, unless the loss or the norm is not finite.  Where that skips the update, its
+ * metrics count all the same: they come first. */
+static wg_value *guarded_rate(const wgi_step_graph *s, const wg_trainer_options *o)
+{
+    wg_value *metrics[WGI_MAX_STEP_METRICS];
+    for (size_t i = 0; i < s->n_metrics; i++)
+        metrics[i] = s->metric[i].value;
+    wg_value *rate = s->scale ? wg_barrier(s->rate, metrics, s->n_metrics) : s->rate;
+    return o->ranks
+               ? wg_guard(rate, (wg_value *[]){s->losses, s->norm, s->votes}, 3)
+               : wg_guard(rate, (wg_value *[]){s->loss, s->norm, s->others}, s->others ? 3 : 2);
+}
+
 /* Clips the gradients and updates the parameters, unless the loss or the norm is not finite, or a
  * new parameter or moment could be none. */
 static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_gradients *d,
@@ -394,13 +441,12 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
     bool clips = opt->clip_norm > 0;
     need_one_dtype(d);
     need_no_assignment(d);
+    unscale(s, d);
     s->rate = scalar_input(s, o, "learning rate");
     s->norm = clips ? wg_clip_by_global_norm(d->grads, d->n, opt->clip_norm, d->grads)
                     : wg_global_norm(d->grads, d->n);
     output_as(s->norm, "gradient norm");
-    wg_value *rate = o->ranks ? wg_guard(s->rate, (wg_value *[]){s->losses, s->norm, s->votes}, 3)
-                              : wg_guard(s->rate, (wg_value *[]){s->loss, s->norm, s->others},
-                                         s->others ? 3 : 2);
+    wg_value *rate = guarded_rate(s, o);
     wg_value *norm = clips ? wg_minimum(s->norm, wg_scalar_like(s->norm, opt->clip_norm)) : s->norm;
     for (size_t first = 0, n; first < d->n; first += n) {
         char name[60] = "optimizer"; /* whose states it begins the names of: WGI_OWNER_OPTIMIZER */
@@ -413,7 +459,7 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
         update_some(opt, d, first, n, rate, norm, name, f, part);
     }
     if (o->average > 0)
-        smooth(s->graph, f->resting, f->n_resting, o->average);
+        smooth(s->graph, f->resting, f->n_resting, rate, o->average);
 }
 
 int wgi_step_kind(int64_t i, int64_t n)

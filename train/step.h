@@ -40,6 +40,7 @@ typedef struct wgi_step_graph {
     wg_value **inputs;  /* [fields] of the batch, in memory of the graph */
     wg_value *total;    /* weight of the whole update             */
     wg_value *share;    /* of this batch in it; only where the loss is a mean over the batch  */
+    wg_value *scale;    /* of the loss, for its gradient          */
     wg_value *rate;     /* learning rate                          */
     wg_value *loss;     /* as the model returned it               */
     bool adds_up;       /* the loss, as wgi_step_metric.adds_up   */

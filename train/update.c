@@ -1,6 +1,7 @@
 /* An update: the batches of this rank, their gradients added up, and one step of the optimizer. */
 #include "train/trainer.h"
 #include "train/optimizer.h"
+#include "train/scaling.h"
 #include "graph/error.h"
 
 #include <inttypes.h>
@@ -44,7 +45,8 @@ typedef struct group {
     double total;             /* the weight */
     double rate;
     wgi_group_set resting;
-    bool is_bad; /* a loss of this rank was not finite */
+    bool is_bad;     /* a loss of this rank was not finite */
+    bool is_skipped; /* the gradient was not finite, by which the scale of the loss falls */
 } group;
 
 /* Of each update every rank has the same part, as far as there are batches. */
@@ -94,6 +96,7 @@ static wg_status fill(wg_trainer *t, const group *g, int64_t k, int kind, wgi_st
                                   .i = g->first + k,
                                   .kind = kind,
                                   .total = g->total,
+                                  .scale = t->progress.loss_scale,
                                   .rate = g->rate,
                                   .vote = !t->options.ranks ? 0
                                           : g->is_bad       ? NAN
@@ -168,23 +171,38 @@ static bool find_bad_loss(const wg_trainer *t, const group *g, const wgi_step_pl
     return false;
 }
 
+/* Whether nothing but the gradient of the update is not finite; all ranks see it alike. */
+static bool only_gradient_is_bad(const wg_trainer *t, const group *g, const wgi_step_plan *p)
+{
+    char what[80];
+    if (!p->norm.at || isfinite(wgi_place_get(&p->norm)))
+        return false;
+    return t->options.ranks
+               ? isfinite(wgi_place_get(&p->losses)) && isfinite(wgi_place_get(&p->votes))
+               : isfinite(wgi_place_get(&p->loss)) && !find_bad_loss(t, g, p, what, sizeof what);
+}
+
 /* The plan of an update has failed, or a loss is not finite. */
 static wg_status fail_batch(wg_trainer *t, const group *g, int64_t k, const wgi_step_plan *p,
                             wg_status status)
 {
-    char what[80], metric[80], row[WGI_BLAME_TEXT];
+    char what[80], metric[80], gradient[80] = "the gradient's norm", row[WGI_BLAME_TEXT];
     const wgi_place *loss = t->options.ranks ? &p->losses : &p->loss;
     if (status != WG_OK && status != WG_ENONFINITE)
         return wgi_error_set(&t->error, status, "update %" PRId64 ": %s%s", t->progress.update + 1,
                              wg_plan_message(p->plan), row_of(t, g, k, p, row));
     snprintf(what, sizeof what, "the %s", t->task.words.loss);
+    if (wgi_is_scaled(&t->options))
+        snprintf(gradient, sizeof gradient,
+                 "the gradient's norm, at the lowest scale of the loss, %g,",
+                 t->progress.loss_scale);
     bool lost =
         !isfinite(wgi_place_get(loss)) || (p->votes.at && !isfinite(wgi_place_get(&p->votes)));
     bool norm = p->norm.at && !isfinite(wgi_place_get(&p->norm));
     return blame(t, g, k,
                  lost                                            ? what
                  : find_bad_loss(t, g, p, metric, sizeof metric) ? metric
-                 : norm                                          ? "the gradient's norm"
+                 : norm                                          ? gradient
                         : "a bound of the new parameters and moments");
 }
 
@@ -207,6 +225,11 @@ static wg_status run_batch(wg_trainer *t, group *g, int64_t k, int kind, wgi_ste
     if (status == WG_ENONFINITE && t->options.ranks && !(kind & WGI_STEP_UPDATES)) {
         g->is_bad = true; /* the others hear of it at the end of the update */
         return WG_OK;
+    }
+    if (status == WG_ENONFINITE && only_gradient_is_bad(t, g, *p) &&
+        wgi_scaling_skips(&t->options, &t->progress)) {
+        g->is_skipped = true;
+        status = WG_OK;
     }
     if (status != WG_OK)
         return fail_batch(t, g, k, *p, status);
@@ -245,7 +268,7 @@ static wg_status run_group(wg_trainer *t, group *g)
     wgi_step_plan *p = NULL;
     wg_ranks_doing(t->options.ranks, "update %" PRId64, t->progress.update + 1);
     wg_status status = run_own(t, g, &p, &m);
-    if (status == WG_OK)
+    if (status == WG_OK && !g->is_skipped)
         status = wgi_shards_share(t);
     end_all_ranks(t, status);
     if (status != WG_OK)
@@ -253,6 +276,8 @@ static wg_status run_group(wg_trainer *t, group *g)
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a run that has succeeded has a plan */
     if (p->votes.at)
         t->asked = wgi_place_get(&p->votes) != 0;
+    if (!g->is_skipped)
+        wgi_scaling_applied(&t->options, &t->progress);
     wgi_means_merge(&t->span.means, &m);
     t->span.weight += g->weight;
     t->progress.examples += g->examples;

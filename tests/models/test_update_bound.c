@@ -196,6 +196,41 @@ static void an_ordinary_update_is_never_refused(void **state)
         }
 }
 
+/* Bytes that an update of LARGE numbers takes beside them and their moments. */
+enum { LARGE = 1 << 20 };
+
+static size_t room_of(const kind *k, bool is_checked)
+{
+    wg_graph *g = wg_graph_new();
+    wg_value *p = wg_parameter(g, "p", WG_F32, WG_SHAPE(LARGE), wg_zeros());
+    wg_value *d = wg_input(g, "gradient", WG_F32, WG_SHAPE(LARGE)),
+             *rate = wg_input(g, "rate", WG_F32, WG_SCALAR);
+    const wg_update_options o = {.weight_decay = k->decay,
+                                 .norm = is_checked ? wg_global_norm(&d, 1) : NULL};
+    wg_optimizer_update(&p, &d, 1, rate, k->kind, &k->numbers, &o);
+    wg_plan *plan = plan_of(g, &(wg_plan_options){.threads = 1});
+    const size_t bytes = wg_plan_statistics(plan).buffer_bytes;
+    wg_plan_free(plan);
+    wg_graph_free(g);
+    return bytes;
+}
+
+/* New values are written over the old ones with the check, too. */
+static void a_bound_takes_no_room(void **state)
+{
+    (void)state;
+    int compared = 0;
+    for (int i = 0; i < WG_COUNT(kinds); i++) {
+        if (kinds[i].kind == WG_OPTIMIZER_LAMB) /* whose results are checked */
+            continue;
+        const size_t without = room_of(&kinds[i], false), with = room_of(&kinds[i], true);
+        check_that(with <= without + (1 << 16), "%s: %zu bytes, %zu without the check",
+                   kinds[i].name, with, without);
+        compared++;
+    }
+    assert_true(compared >= 16);
+}
+
 static void a_bound_needs_the_range_of_f32(void **state)
 {
     (void)state;
@@ -214,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_update_is_finite_or_refused),
         cmocka_unit_test(an_ordinary_update_is_never_refused),
+        cmocka_unit_test(a_bound_takes_no_room),
         cmocka_unit_test(a_bound_needs_the_range_of_f32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

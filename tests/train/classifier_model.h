@@ -22,4 +22,19 @@ static inline wg_value *classifier(void *context, const wg_model_step *step)
     return wg_cross_entropy(logits, label, NULL, NULL);
 }
 
+/* The same in f16 without dropout, with parameters in f32 and a loss so small that all gradients
+ * are 0 in f16. */
+static const double faint = 1e-9;
+static inline wg_value *narrow_classifier(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_scope_parameter_dtype(step->graph, WG_F32);
+    wg_value *x = wg_cast(wg_step_input(step, "x"), WG_F16);
+    wg_value *h = wg_dense("hidden", x, HIDDEN, WG_ACTIVATION_RELU);
+    wg_value *logits = wg_cast(wg_dense("logits", h, CLASSES, WG_ACTIVATION_NONE), WG_F32);
+    wg_value *loss = wg_cross_entropy(logits, wg_step_input(step, "label"), NULL, NULL);
+    wg_step_metric(step, "entropy", loss, WG_LESS_IS_BETTER);
+    return wg_scale(loss, faint);
+}
+
 #endif

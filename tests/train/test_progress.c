@@ -27,6 +27,9 @@ static wg_progress some_progress(void)
                          .weight = INT64_MAX,
                          .examples = 40,
                          .seconds = 1.0 / 3,
+                         .loss_scale = 1e7 / 3,
+                         .scale_updates = 1999,
+                         .skipped = 12,
                          .stalled = 1,
                          .validation_due = 14,
                          .metrics_bytes = 99,
@@ -47,6 +50,7 @@ static void what_was_written_is_read(void **state)
         assert_int_equal(q.format, 2);
         assert_true(q.update == 7 && q.cursor.epoch == 2 && q.cursor.group == 30);
         assert_true(q.weight == INT64_MAX && q.examples == 40 && q.seconds == 1.0 / 3);
+        assert_true(q.loss_scale == 1e7 / 3 && q.scale_updates == 1999 && q.skipped == 12);
         assert_true(q.stalled == 1 && q.validation_due == 14 && q.metrics_bytes == 99);
         assert_true(q.data == UINT64_MAX && q.vocabularies == 1);
         assert_memory_equal(q.files, p.files, sizeof p.files);
@@ -104,7 +108,7 @@ static void files_of_format_1_are_read(void **state)
     check_that(read_as("old", &settings, &p) == WG_OK, "%s", error.text);
     assert_int_equal(p.format, 1);
     assert_true(p.update == 3 && p.seconds == 1 && p.data == 0x0123456789abcdef);
-    assert_true(p.validation_due == 0 && p.n_best == 1);
+    assert_true(p.validation_due == 0 && p.loss_scale == 0 && p.skipped == 0 && p.n_best == 1);
     write_replaced("\"update\": 3", "\"update\": 3, \"validation-due\": 8");
     assert_int_equal(read_as("changed", NULL, &p), WG_OK);
     assert_int_equal(p.validation_due, 8);
@@ -126,6 +130,10 @@ static void malformed_files_are_refused(void **state)
         {"\"update\": 3", "\"update\": 3, \"update\": 3", "expected \"update\" once, got twice"},
         {"\"update\": 3", "\"update\": 3, \"validation-due\": -1",
          "expected a number \"validation-due\""},
+        {"\"update\": 3", "\"update\": 3, \"loss-scale\": \"x\"",
+         "expected a number \"loss-scale\""},
+        {"\"update\": 3", "\"update\": 3, \"skipped-updates\": 0.5",
+         "expected a number \"skipped-updates\""},
         {"\"seconds\": 1, ", "", "expected a number \"seconds\""},
         {"\"seconds\": 1", "\"seconds\": \"1\"", "expected a number \"seconds\""},
         {"\"seconds\": 1", "\"seconds\": true", "byte 85: expected a text, a number or an object"},

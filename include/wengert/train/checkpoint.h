@@ -54,6 +54,9 @@ typedef struct wg_progress {
     wg_best best[WG_MAX_METRICS]; /**< [n_best] in the order in which they were first measured */
     size_t n_best;                /**< metrics measured so far */
     double seconds;               /**< time spent in training */
+    double loss_scale;            /**< of the next update; 0: the loss is not scaled */
+    int64_t scale_updates;        /**< updates in a row that were applied at this scale */
+    int64_t skipped;              /**< updates skipped, as their gradients were not finite */
     int64_t metrics_bytes;        /**< length of metrics.jsonl at this update */
     uint64_t data;                /**< hash of the training data; 0: not known */
     uint64_t validation;          /**< hash of what metrics are measured on; 0: not known */

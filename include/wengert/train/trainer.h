@@ -126,6 +126,23 @@ typedef struct wg_parameter_group {
     int64_t every;
 } wg_parameter_group;
 
+/** Dynamic scaling of the loss (Micikevicius et al. 2018), for models whose gradients pass through
+ * f16, where those below 3e-8 become 0: the loss is multiplied by a scale before it is
+ * differentiated, and the gradients of the parameters are divided by it before they are clipped and
+ * applied.  An update whose gradients are not finite, as the scale was too large, is skipped:
+ * parameters, averages, moments and the optimizer's number of steps stay as they are, and the scale
+ * falls.  Reported losses and norms are those without a scale.  Zero means the default in every
+ * field but `initial`. */
+typedef struct wg_loss_scaling {
+    /** The scale at the beginning, such as 65536, from 2^-16 to 2^120; 0: no scaling, and then the
+     * other fields must be 0, too.  With powers of two here and in the factors, scaling rounds
+     * nothing: where nothing underflows or overflows, parameters have the bits of a run without. */
+    double initial;
+    double growth;    /**< factor after `interval` updates in a row, above 1; 0: 2 */
+    double backoff;   /**< factor after an update that was skipped, below 1; 0: 0.5 */
+    int64_t interval; /**< updates in a row that are applied before the scale grows; 0: 2000 */
+} wg_loss_scaling;
+
 /** Kinds of events. */
 typedef enum wg_event_kind {
     WG_EVENT_NOTE = 0, /**< a remark: sizes, a damaged checkpoint */
@@ -155,6 +172,8 @@ typedef struct wg_event {
     double loss;                 /**< mean since the last display */
     double rate;                 /**< learning rate of the last update */
     double gradient_norm;        /**< of the last update, before clipping */
+    double loss_scale;           /**< of the next update (wg_loss_scaling); 0: no scaling */
+    int64_t skipped_updates;     /**< in the whole run, since their gradients were not finite */
     double per_second;           /**< weight of the batches per second since the last display */
     double done;                 /**< fraction of options.after, 0 to 1 */
     double seconds_left;         /**< NaN: unknown */
@@ -204,6 +223,7 @@ typedef struct wg_trainer_options {
     wg_schedule schedule;
     const wg_parameter_group *groups; /**< [n_groups] parameters with other rates or decays */
     size_t n_groups;                  /**< length of `groups` */
+    wg_loss_scaling loss_scaling;     /**< for gradients in f16; by default none */
     /** s: after each update, average = (1 - s) average + s parameters; 0: no average.  Validation
      * and the best model use the average. */
     double average;
@@ -275,7 +295,8 @@ WG_API void wg_trainer_free(wg_trainer *t);
  * when it is resumed, and so is a validation.  Returns WG_OK if it was stopped, and may be
  * called again. WG_ENONFINITE: a loss or a gradient was not finite, or a new parameter or moment
  * could be none; that update was not applied, and nothing was saved after it; the message names
- * the first node with such a number. */
+ * the first node with such a number.  With options.loss_scaling a gradient ends the run only at the
+ * lowest scale. */
 WG_API WG_MUST_USE wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop);
 /** The same for so much more: 4 epochs, 100 updates, or less if the run ends before.  Between two
  * calls the arrays of options.train may be filled with other examples, as many as before, such as
