@@ -42,6 +42,7 @@ static const op_bound bounds[] = {
     {"qr", SHORT_SUMS, BOUND_MEAN_SQUARE, 0, 0},
     {"eigh", 1e-10, BOUND_MEAN_SQUARE, 0, 0},
     {"svd", 1e-10, BOUND_MEAN_SQUARE, 0, 0},
+    {"svd_full", 1e-10, BOUND_MEAN_SQUARE, 0, 0},
     {"layernorm", 5e-7, BOUND_RELATIVE, -1, 1}, /* y is 0(1) with gains and biases up to 1 */
     {"layernorm_grad", 1, BOUND_TERMS, 0, 0},
     {"residual_layernorm_grad", 1, BOUND_TERMS, 0, 0},
@@ -260,9 +261,22 @@ bool bound_of_small(const op_bound *b, const conf_case *c, const conf_results *y
 
 /* ---- bf16 and f16 ---------------------------------------------------------------------------- */
 
+/* Half a unit of the format, and what f32 alone may err */
+static double bound_beside(const half_format *f, double t, double single)
+{
+    return ldexp(fabs(t), -1 - f->fraction) + single * fmax(1, fabs(t));
+}
+
 double bound_of_half(const half_format *f, double t)
 {
-    return ldexp(fabs(t), -1 - f->fraction) + 1e-5 * fmax(1, fabs(t));
+    return bound_beside(f, t, 1e-5);
+}
+
+/* Where the bound of f32 is of the mean square, one of a thousand numbers may err four times as
+ * much as the root of it: singular vectors do. */
+static double single_of(const op_bound *b)
+{
+    return b->kind == BOUND_MEAN_SQUARE ? fmax(1e-5, 4 * sqrt(b->tolerance)) : 1e-5;
 }
 
 /* What the nearest f32 becomes in the format where that is infinite, else that f32. */
@@ -272,8 +286,8 @@ static double rounded(const half_format *f, double t)
     return (double)(isinf(x) ? x : single);
 }
 
-static double share_of_half(const half_format *f, const conf_results *y, const conf_results *truth,
-                            int i)
+static double share_of_half(const half_format *f, const op_bound *b, const conf_results *y,
+                            const conf_results *truth, int i)
 {
     double worst = 0;
     bool real = truth->dtype[i] == WG_F64, quantised = truth->dtype[i] == WG_I8;
@@ -283,7 +297,7 @@ static double share_of_half(const half_format *f, const conf_results *y, const c
         double t = wgi_get_element(truth->data[i], truth->dtype[i], k);
         bool same = a == (real ? rounded(f, t) : t) || (isnan(a) && isnan(t));
         double share = same        ? 0
-                       : real      ? fabs(a - t) / bound_of_half(f, t)
+                       : real      ? fabs(a - t) / bound_beside(f, t, single_of(b))
                        : quantised ? fabs(a - t)
                                    : INFINITY;
         halfway += quantised && !same;
@@ -292,11 +306,11 @@ static double share_of_half(const half_format *f, const conf_results *y, const c
     return halfway > 1 + truth->count[i] / 100 ? INFINITY : worst;
 }
 
-void bound_shares_of_half(const half_format *f, const conf_results *y, const conf_results *truth,
-                          double share[CONF_RESULTS])
+void bound_shares_of_half(const half_format *f, const op_bound *b, const conf_results *y,
+                          const conf_results *truth, double share[CONF_RESULTS])
 {
     for (int i = 0; i < truth->n; i++)
-        share[i] = share_of_half(f, y, truth, i);
+        share[i] = share_of_half(f, b, y, truth, i);
 }
 
 void bound_round_operands(const half_format *f, conf_case *c)

@@ -48,10 +48,10 @@ double bound_of_half(const half_format *f, double t);
 /* The numbers of a case that the format can hold. */
 void bound_round_operands(const half_format *f, conf_case *c);
 
-/* The worst error of each result as a share of its bound; what is beyond f32 or the format is
- * infinite.  A number halfway between two of 8 bits may become either: in bf16 16 of 95,164, no
- * more than one in a hundred of a result. */
-void bound_shares_of_half(const half_format *f, const conf_results *y, const conf_results *truth,
-                          double share[CONF_RESULTS]);
+/* The worst error of each result as a share of its bound, in which `b` says what f32 alone may err;
+ * what is beyond f32 or the format is infinite.  A number halfway between two of 8 bits may become
+ * either: in bf16 16 of 95,164, no more than one in a hundred of a result. */
+void bound_shares_of_half(const half_format *f, const op_bound *b, const conf_results *y,
+                          const conf_results *truth, double share[CONF_RESULTS]);
 
 #endif

@@ -9,7 +9,8 @@
  * lowest scale, far below 1, is so for another reason than the scale. */
 static const double lowest = 0x1p-16, highest = 0x1p120;
 
-wg_loss_scaling wgi_scaling_of(const wg_trainer_options *o)
+/* With defaults in the place of zeros; all are 0 without scaling. */
+static wg_loss_scaling scaling_of(const wg_trainer_options *o)
 {
     wg_loss_scaling s = o->loss_scaling;
     if (!wgi_is_scaled(o))
@@ -48,7 +49,7 @@ bool wgi_check_scaling(const wg_loss_scaling *s, char *text, size_t size)
 
 void wgi_describe_scaling(const wg_trainer_options *o, char *text, size_t size)
 {
-    const wg_loss_scaling s = wgi_scaling_of(o);
+    const wg_loss_scaling s = scaling_of(o);
     if (wgi_is_scaled(o))
         snprintf(text, size, "from %.9g, growth %.9g after %" PRId64 " updates, backoff %.9g",
                  s.initial, s.growth, s.interval, s.backoff);
@@ -70,7 +71,7 @@ wg_status wgi_scaling_begin(const wg_trainer_options *o, wg_progress *p, wg_erro
 
 void wgi_scaling_applied(const wg_trainer_options *o, wg_progress *p)
 {
-    const wg_loss_scaling s = wgi_scaling_of(o);
+    const wg_loss_scaling s = scaling_of(o);
     if (!wgi_is_scaled(o) || ++p->scale_updates < s.interval)
         return;
     p->scale_updates = 0;
@@ -80,7 +81,7 @@ void wgi_scaling_applied(const wg_trainer_options *o, wg_progress *p)
 
 bool wgi_scaling_skips(const wg_trainer_options *o, wg_progress *p)
 {
-    const double next = p->loss_scale * wgi_scaling_of(o).backoff;
+    const double next = p->loss_scale * scaling_of(o).backoff;
     if (!wgi_is_scaled(o) || next < lowest)
         return false;
     p->loss_scale = next;

@@ -4,8 +4,6 @@
 
 #include "wengert/train/trainer.h"
 
-/* With defaults in the place of zeros; all are 0 without scaling. */
-wg_loss_scaling wgi_scaling_of(const wg_trainer_options *o);
 static inline bool wgi_is_scaled(const wg_trainer_options *o)
 {
     return o->loss_scaling.initial > 0;

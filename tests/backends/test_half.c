@@ -272,6 +272,7 @@ enum { MIN_CASES = SANITIZED ? 12 : 32, MAX_TURNS = 5000 };
 /* Whether the case is legal and has results; *worst grows to its share of the bound. */
 static bool run_case(const half_format *f, conf_case *c, double *worst)
 {
+    const op_bound bound = bound_of(c->op);
     conf_results truth, y;
     wg_graph *g = wg_graph_new();
     wg_value *in[WG_MAX_SAMPLE_OPERANDS];
@@ -286,7 +287,7 @@ static bool run_case(const half_format *f, conf_case *c, double *worst)
         int used = 0;
         assert_true(conf_run_plan(c, f->dtype, backend_at(b), &y, &used, kernel));
         double share[CONF_RESULTS];
-        bound_shares_of_half(f, &y, &truth, share);
+        bound_shares_of_half(f, &bound, &y, &truth, share);
         for (int i = 0; i < truth.n; i++)
             *worst = share[i] <= *worst ? *worst : share[i];
         conf_results_free(&y);

@@ -145,7 +145,7 @@ static void errors_of(const trial_of *r, const conf_results *y, double error[CON
 {
     const half_format *half = half_of(r->way.dtype);
     if (half)
-        bound_shares_of_half(half, y, &r->truth, error);
+        bound_shares_of_half(half, &r->bound, y, &r->truth, error);
     else
         bound_errors(&r->bound, &r->c, y, &r->truth, error);
 }
