@@ -17,7 +17,7 @@ add_test(NAME house_calls COMMAND sh -c "\"$@\" | awk -f tests/calls.awk" sh ${C
 
 if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize|--coverage")
   add_test(NAME house_symbols COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_symbols.sh $<TARGET_FILE:wengert>
-    $<TARGET_FILE:wengert_shared> ${PROJECT_SOURCE_DIR}/include ${CMAKE_C_COMPILER})
+    $<TARGET_FILE:wengert_shared> ${PROJECT_SOURCE_DIR}/include ${wg_cc})
 endif()
 
 add_test(NAME house_format COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_format.sh ${PROJECT_SOURCE_DIR})
@@ -39,7 +39,7 @@ add_test(NAME house_headers COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_headers
 # No part leans on the library of another.
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize|--coverage")
   add_test(NAME house_parts COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_parts.sh ${PROJECT_SOURCE_DIR}
-    ${PKG_CONFIG_EXECUTABLE} ${CMAKE_C_COMPILER})
+    ${PKG_CONFIG_EXECUTABLE} ${wg_cc})
   set_tests_properties(house_parts PROPERTIES TIMEOUT ${WG_TEST_TIMEOUT} LABELS slow)
 endif()
 
