@@ -35,7 +35,7 @@ static void resnet50(wg_graph *g)
     static const int blocks[] = {3, 4, 6, 3};
     wg_value *x = wg_input(g, "image", WG_F32, WG_SHAPE(1, 3, 224, 224));
     x = wg_relu(conv("stem", x, 64, 7, 2));
-    x = wg_max_pool2d(x, &(wg_pool2d_options){{3, 3}, {2, 2}, {1, 1}, {0}, false});
+    x = wg_max_pool2d(x, &(wg_pool2d_options){{3, 3}, {2, 2}, {1, 1}, {0}, false, false});
     for (int stage = 0; stage < 4; stage++)
         for (int i = 0; i < blocks[stage]; i++) {
             wg_scope_push(g, "stage%d_%d", stage, i);

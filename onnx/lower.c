@@ -50,6 +50,13 @@ static bool is_of_numbers(const wg_node *n)
     return n->in[0]->dtype != WG_BOOL;
 }
 
+/* Engines have cubic interpolation of images; signals and volumes are written as images. */
+static bool is_not_cubic(const wg_node *n)
+{
+    const wg_upsample_attrs *a = n->attrs;
+    return a->mode != WG_CUBIC;
+}
+
 ox_writer *wgi_ox_writer_of(const wg_node *n)
 {
     static const struct {
@@ -124,7 +131,11 @@ ox_writer *wgi_ox_writer_of(const wg_node *n)
         {&wg_op_conv3d_grad_x, wgi_ox_write_conv_transpose, NULL},
         {&wg_op_max_pool2d, wgi_ox_write_pool, NULL},
         {&wg_op_avg_pool2d, wgi_ox_write_pool, NULL},
+        {&wg_op_max_pool3d, wgi_ox_write_pool, NULL},
+        {&wg_op_avg_pool3d, wgi_ox_write_pool, NULL},
+        {&wg_op_upsample1d, wgi_ox_write_upsample, is_not_cubic},
         {&wg_op_upsample2d, wgi_ox_write_upsample, NULL},
+        {&wg_op_upsample3d, wgi_ox_write_upsample, is_not_cubic},
         {&wg_op_softmax, wgi_ox_write_softmax, NULL},
         {&wg_op_log_softmax, wgi_ox_write_softmax, NULL},
         {&wg_op_layernorm, wgi_ox_write_layernorm, NULL},

@@ -52,14 +52,21 @@ static void conv_grad_w(wg_node *n, wg_value **y)
     y[0] = swapped(dw);
 }
 
-/* How many elements of x each window covers along one axis. */
-static void cover(const wg_sliding *s, double *count)
+/* How many elements of x, or also of its padding, each window covers along one axis. */
+static void cover(const wg_sliding *s, bool padding, double *count)
 {
     for (int64_t o = 0; o < s->count; o++) {
         int64_t first, end;
         wg_sliding_taps(s, o, &first, &end);
-        count[o] = (double)(end - first);
+        count[o] = (double)(padding ? wg_sliding_padded_taps(s, o) : end - first);
     }
+}
+
+/* How far the last window reaches behind the padding. */
+static int64_t beyond(const wg_sliding *s)
+{
+    int64_t end = (s->count - 1) * s->stride + s->kernel, padded = s->size + 2 * s->padding;
+    return end > padded ? end - padded : 0;
 }
 
 /* What the mean over each window divides by: a number, or a plane of them. */
@@ -67,7 +74,7 @@ static wg_value *window_sizes(const wg_node *n, const wg_sliding *h, const wg_sl
 {
     const wg_pool_attrs *a = n->attrs;
     wg_dtype dtype = n->in[0]->dtype;
-    if (!a->exclude_padding)
+    if (!a->exclude_padding && !beyond(h) && !beyond(w))
         return wg_scalar_like(n->in[0], (double)(a->kernel_h * a->kernel_w));
     double *rows = wg_graph_alloc(n->graph, (size_t)(h->count + w->count + 1) * sizeof *rows);
     char *plane =
@@ -75,8 +82,8 @@ static wg_value *window_sizes(const wg_node *n, const wg_sliding *h, const wg_sl
     if (!rows || !plane)
         return NULL;
     double *columns = rows + h->count;
-    cover(h, rows);
-    cover(w, columns);
+    cover(h, !a->exclude_padding, rows);
+    cover(w, !a->exclude_padding, columns);
     for (int64_t i = 0; i < h->count * w->count; i++)
         wgi_put_element(plane, dtype, i, rows[i / w->count] * columns[i % w->count]);
     return wg_constant(n->graph, dtype, WG_SHAPE(h->count, w->count), plane);
@@ -94,10 +101,14 @@ static void avg_pool_grad(wg_node *n, wg_value **y)
                                 .padding = {0, a->padding_h, a->padding_w},
                                 .dilation = {1, 1, 1},
                                 .groups = x->dim[1],
-                                .size = {0, x->dim[2], x->dim[3]}};
+                                .size = {0, x->dim[2] + beyond(&h), x->dim[3] + beyond(&w)}};
     wg_value *ones =
         wg_fill(n->graph, n->in[0]->dtype, WG_SHAPE(x->dim[1], 1, a->kernel_h, a->kernel_w), 1);
-    y[0] = wg_conv2d_grad_x(wg_div(n->in[0], window_sizes(n, &h, &w)), ones, &conv);
+    wg_value *dx = wg_conv2d_grad_x(wg_div(n->in[0], window_sizes(n, &h, &w)), ones, &conv);
+    for (int k = 2; dx && k < 4; k++)
+        if (dx->shape.dim[k] != x->dim[k])
+            dx = wg_slice(dx, k, 0, x->dim[k], 1);
+    y[0] = dx;
 }
 
 /* The matrix [from, to] whose transpose resamples an axis. */
@@ -113,10 +124,10 @@ static wg_value *spreading(wg_node *n, int64_t from, int64_t to)
     double *row = wg_graph_alloc(n->graph, (size_t)from * sizeof *row);
     char *matrix = wg_graph_alloc(n->graph, (size_t)(from * to) * wg_dtype_size(dtype));
     for (int64_t o = 0; row && matrix && o < to; o++) {
-        wg_upsample_tap t = wg_upsample_tap_of(a, from, to, o);
+        wg_upsample_taps t = wg_upsample_taps_of(a, from, to, o);
         memset(row, 0, (size_t)from * sizeof *row);
-        row[t.first] += 1 - t.weight;
-        row[t.second] += t.weight;
+        for (int k = 0; k < t.count; k++)
+            row[t.index[k]] += t.weight[k];
         for (int64_t i = 0; i < from; i++)
             wgi_put_element(matrix, dtype, i * to + o, row[i]);
     }

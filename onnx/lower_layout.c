@@ -211,20 +211,44 @@ void wgi_ox_write_conv_transpose(ox_export *e, const wg_node *n)
     wgi_ox_set_ints(e, p, "output_padding", more, (size_t)spatial);
 }
 
+/* Whether windows count that end behind the padding. */
+static bool is_partial(const wg_node *n, const int64_t *kernel, const int64_t *stride,
+                       const int64_t *padding, const int64_t *dilation, int axes)
+{
+    for (int k = 0; k < axes; k++) {
+        int64_t end = (n->out[0]->shape.dim[2 + k] - 1) * stride[k] + dilation[k] * (kernel[k] - 1);
+        if (end >= n->in[0]->shape.dim[2 + k] + 2 * padding[k])
+            return true;
+    }
+    return false;
+}
+
+/* ceil_mode only where it makes a difference: engines do not agree on a last window that would
+ * begin behind x. */
 void wgi_ox_write_pool(ox_export *e, const wg_node *n)
 {
     const wg_pool_attrs *a = n->attrs;
-    bool max = n->op == &wg_op_max_pool2d;
+    bool max = n->op == &wg_op_max_pool2d || n->op == &wg_op_max_pool3d;
+    const int64_t kernel[] = {a->kernel_d, a->kernel_h, a->kernel_w},
+                  stride[] = {a->stride_d, a->stride_h, a->stride_w},
+                  dilation[] = {a->dilation_d, a->dilation_h, a->dilation_w},
+                  pads[] = {a->padding_d, a->padding_h, a->padding_w};
+    int axes = n->in[0]->shape.rank - 2, first = 3 - axes;
+    int64_t both[6];
+    for (int k = 0; k < axes; k++)
+        both[k] = both[axes + k] = pads[first + k];
     ox_node_proto *p = node_of(e, n, max ? "MaxPool" : "AveragePool", 1);
-    wgi_ox_set_ints(e, p, "kernel_shape", (int64_t[]){a->kernel_h, a->kernel_w}, 2);
-    wgi_ox_set_ints(e, p, "strides", (int64_t[]){a->stride_h, a->stride_w}, 2);
-    wgi_ox_set_ints(e, p, "pads",
-                    (int64_t[]){a->padding_h, a->padding_w, a->padding_h, a->padding_w}, 4);
+    wgi_ox_set_ints(e, p, "kernel_shape", kernel + first, (size_t)axes);
+    wgi_ox_set_ints(e, p, "strides", stride + first, (size_t)axes);
+    wgi_ox_set_ints(e, p, "pads", both, 2 * (size_t)axes);
+    if (is_partial(n, kernel + first, stride + first, pads + first, dilation + first, axes))
+        wgi_ox_set_int(e, p, "ceil_mode", 1);
     if (max)
-        wgi_ox_set_ints(e, p, "dilations", (int64_t[]){a->dilation_h, a->dilation_w}, 2);
+        wgi_ox_set_ints(e, p, "dilations", dilation + first, (size_t)axes);
     else
         wgi_ox_set_int(e, p, "count_include_pad", !a->exclude_padding);
-    if (max && wgi_ox_is_read(n->out[1])) { /* of the whole tensor there, of a plane here */
+    if (n->n_out > 1 &&
+        wgi_ox_is_read(n->out[1])) { /* of the whole tensor there, of a plane here */
         const wg_shape *x = &n->in[0]->shape;
         const char *index = wgi_ox_new_name(e, "index");
         wgi_ox_add_result(e, p, index);
@@ -238,10 +262,11 @@ void wgi_ox_write_upsample(ox_export *e, const wg_node *n)
 {
     const wg_upsample_attrs *a = n->attrs;
     bool near = a->mode == WG_NEAREST;
+    const wg_shape *y = &n->out[0]->shape;
     const char *const operands[] = {in(e, n, 0), "", "",
-                                    wgi_ox_list_of(e, n->out[0]->shape.dim, 4)};
+                                    wgi_ox_list_of(e, y->dim, (size_t)y->rank)};
     ox_node_proto *p = wgi_ox_node(e, "Resize", operands, 4, out(e, n));
-    wgi_ox_set_word(e, p, "mode", near ? "nearest" : "linear");
+    wgi_ox_set_word(e, p, "mode", near ? "nearest" : a->mode == WG_BICUBIC ? "cubic" : "linear");
     wgi_ox_set_word(e, p, "coordinate_transformation_mode",
                     near               ? "asymmetric"
                     : a->align_corners ? "align_corners"

@@ -1,58 +1,44 @@
-/* Pooling in one, two and three dimensions. */
+/* Pooling. */
 #include "onnx/ops.h"
 #include "onnx/window.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct poolings {
-    wg_value *(*two)(const char *at, wg_value *x, const wg_pool2d_options *o);
-    wg_value *(*three)(const char *at, wg_value *x, const wg_pool3d_options *o);
-} poolings;
-
-static const poolings maxima = {(wg_max_pool2d), (wg_max_pool3d)};
-static const poolings means = {(wg_avg_pool2d), (wg_avg_pool3d)};
-
 /* ---- windows in one, two and three dimensions ------------------------------------------------ */
 
-static wg_pool2d_options options_of(const ox_window *w, int i, int j)
+/* A last window that ends behind the padding counts. */
+static bool is_partial(const ox_window *w)
 {
-    return (wg_pool2d_options){.kernel = {w->kernel[i], w->kernel[j]},
-                               .stride = {w->stride[i], w->stride[j]},
-                               .padding = {w->before[i], w->before[j]},
-                               .dilation = {w->dilation[i], w->dilation[j]},
-                               .exclude_padding = w->exclude_padding};
-}
-
-static wg_pool3d_options options_of_three(const ox_window *w)
-{
-    wg_pool3d_options o = {.exclude_padding = w->exclude_padding};
-    for (int k = 0; k < 3; k++) {
-        o.kernel[k] = w->kernel[k];
-        o.stride[k] = w->stride[k];
-        o.padding[k] = w->before[k];
-        o.dilation[k] = w->dilation[k];
-    }
-    return o;
+    return w->extra[0] || w->extra[1] || w->extra[2];
 }
 
 /* x padded by w->before at both ends, where that is not 0. */
-static wg_value *pool(wg_value *x, const ox_window *w, const poolings *f)
+static wg_value *pool(wg_value *x, const ox_window *w, bool max)
 {
-    if (!x)
-        return NULL;
+    bool ceil = is_partial(w);
+    const int64_t *k = w->kernel, *s = w->stride, *p = w->before, *d = w->dilation;
     if (w->rank == 1) {
-        wg_shape s = x->shape;
-        wg_pool2d_options o = options_of(w, 0, 0);
-        o.kernel[0] = o.stride[0] = o.dilation[0] = 1;
-        o.padding[0] = 0;
-        wg_value *y = f->two(NULL, wg_reshape(x, WG_SHAPE(s.dim[0], s.dim[1], 1, s.dim[2])), &o);
-        s.dim[2] = y ? y->shape.dim[3] : 0;
-        return wg_reshape(y, s);
+        const wg_pool1d_options o = {k[0], s[0], p[0], d[0], w->exclude_padding, ceil};
+        return max ? wg_max_pool1d(x, &o) : wg_avg_pool1d(x, &o);
     }
-    const wg_pool2d_options two = options_of(w, 0, 1);
-    const wg_pool3d_options three = options_of_three(w);
-    return w->rank == 2 ? f->two(NULL, x, &two) : f->three(NULL, x, &three);
+    if (w->rank == 2) {
+        const wg_pool2d_options o = {{k[0], k[1]}, {s[0], s[1]},       {p[0], p[1]},
+                                     {d[0], d[1]}, w->exclude_padding, ceil};
+        return max ? wg_max_pool2d(x, &o) : wg_avg_pool2d(x, &o);
+    }
+    const wg_pool3d_options o = {{k[0], k[1], k[2]}, {s[0], s[1], s[2]}, {p[0], p[1], p[2]},
+                                 {d[0], d[1], d[2]}, w->exclude_padding, ceil};
+    return max ? wg_max_pool3d(x, &o) : wg_avg_pool3d(x, &o);
+}
+
+/* The windows of x that has all the padding already. */
+static ox_window without_padding(const ox_window *w)
+{
+    ox_window inner = *w;
+    memset(inner.before, 0, sizeof inner.before);
+    memset(inner.extra, 0, sizeof inner.extra);
+    return inner;
 }
 
 /* ---- maxima ---------------------------------------------------------------------------------- */
@@ -78,14 +64,6 @@ static wg_value *flat_index(ox_node *n, wg_value *index, const wg_value *x, cons
     return wg_add(place, wg_reshape(first, s));
 }
 
-static wg_value *index_of(wg_value *y, const ox_window *w)
-{
-    wg_value *index = y->node->n_out > 1 ? wg_result_of(y, 1) : NULL;
-    if (!index && w->rank == 1) /* y is a reshape of the pool's result */
-        index = wg_reshape(wg_result_of(y->node->in[0], 1), y->shape);
-    return index;
-}
-
 wg_value *wgi_ox_max_pool(ox_node *n)
 {
     wg_value *x = wgi_ox_in(n, 0);
@@ -94,16 +72,14 @@ wg_value *wgi_ox_max_pool(ox_node *n)
         return NULL;
     bool whole = !wg_dtype_is_float(x->dtype), even = wgi_ox_is_even(&w);
     wg_value *from = whole ? wg_cast(x, WG_F64) : x;
-    ox_window inner = w;
-    if (!even) {
+    ox_window inner = even ? w : without_padding(&w);
+    if (!even)
         from = wgi_ox_pad_spatial(n, from, &w, true, -INFINITY);
-        memset(inner.before, 0, sizeof inner.before);
-    }
-    wg_value *y = from ? pool(from, &inner, &maxima) : NULL;
+    wg_value *y = from ? pool(from, &inner, true) : NULL;
     if (y && wgi_ox_wants(n, 1)) {
         if (w.rank == 3)
             return wgi_ox_refuse(n, "indices in three dimensions");
-        wg_value *index = index_of(y, &w);
+        wg_value *index = wg_result_of(y, 1);
         if (even) /* they are of the plane without padding */
             memset(w.before, 0, sizeof w.before);
         n->type[1] = wgi_ox_type_of(WG_I64);
@@ -152,7 +128,7 @@ static bool has_dilation(const ox_window *w)
 static wg_value *mean(wg_value *x, const ox_window *w)
 {
     if (!x || !has_dilation(w))
-        return pool(x, w, &means);
+        return pool(x, w, false);
     wg_shape s = x->shape, kernel = {s.rank, {1, 1}};
     int64_t planes = s.dim[0] * s.dim[1];
     double taps = 1;
@@ -173,8 +149,7 @@ static wg_value *mean(wg_value *x, const ox_window *w)
 /* The mean over whole windows of the padded x, and of how much of each window counts. */
 static wg_value *mean_over(ox_node *n, wg_value *x, const ox_window *w)
 {
-    ox_window inner = *w;
-    memset(inner.before, 0, sizeof inner.before);
+    const ox_window inner = without_padding(w);
     wg_value *y = mean(wgi_ox_pad_spatial(n, x, w, true, 0), &inner);
     ox_window last = *w; /* behind the padding that counts */
     wg_shape one = x->shape;
@@ -196,10 +171,9 @@ wg_value *wgi_ox_average_pool(ox_node *n)
     if (!x || !wgi_ox_window(n, x, NULL, &w))
         return NULL;
     w.exclude_padding = !wgi_ox_int(n, "count_include_pad", 0);
-    bool beyond = w.extra[0] || w.extra[1] || w.extra[2];
-    if (beyond && has_dilation(&w) && !w.exclude_padding) /* engines do not agree */
+    if (is_partial(&w) && has_dilation(&w) && !w.exclude_padding) /* engines do not agree */
         return wgi_ox_refuse(n, "ceil_mode with dilations and count_include_pad");
-    return wgi_ox_is_even(&w) && !has_dilation(&w) ? pool(x, &w, &means) : mean_over(n, x, &w);
+    return wgi_ox_is_even(&w) && !has_dilation(&w) ? pool(x, &w, false) : mean_over(n, x, &w);
 }
 
 /* The power of LpPool, a FLOAT in opset 1. */
@@ -218,8 +192,7 @@ wg_value *wgi_ox_lp_pool(ox_node *n)
         return NULL;
     for (int k = 0; k < w.rank; k++)
         taps *= (double)w.kernel[k];
-    ox_window inner = w;
-    memset(inner.before, 0, sizeof inner.before);
+    const ox_window inner = without_padding(&w);
     wg_value *power = wg_pow(wg_abs(x), wg_scalar_like(x, p));
     wg_value *y = mean(wgi_ox_pad_spatial(n, power, &w, true, 0), &inner);
     return wg_pow(wg_scale(y, taps), wg_scalar_like(x, 1 / p));

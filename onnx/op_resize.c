@@ -192,32 +192,60 @@ static wg_value *interpolate(const resize *r, wg_value *x, int axis, const axis_
     return (few ? multiply : gather)(r, x, axis, m, index, weight);
 }
 
-/* Whether upsample2d has the same positions along such an axis. */
+/* Whether upsample2d has the same positions and weights along such an axis. */
 static bool is_plain(const resize *r, const axis_map *m)
 {
     const char *place = r->place;
-    if (strcmp(r->mode, "linear") != 0 || m->size != (double)m->to || shrink_of(r, m) < 1)
+    bool cubic = strcmp(r->mode, "cubic") == 0 && r->cubic == -0.75 && !r->exclude_outside;
+    if ((strcmp(r->mode, "linear") != 0 && !cubic) || m->size != (double)m->to ||
+        shrink_of(r, m) < 1)
         return false;
     return strcmp(place, "align_corners") == 0 || strcmp(place, "half_pixel") == 0 ||
            strcmp(place, "half_pixel_symmetric") == 0 ||
            (strcmp(place, "pytorch_half_pixel") == 0 && m->to > 1);
 }
 
-/* The last axis, or the last two, by upsample2d. */
+static wg_upsample_mode mode_of(const resize *r)
+{
+    return strcmp(r->mode, "cubic") == 0 ? WG_CUBIC : WG_LINEAR;
+}
+
+static bool aligns_corners(const resize *r)
+{
+    return strcmp(r->place, "align_corners") == 0;
+}
+
+/* One axis, as H, with all axes behind it as W. */
+static wg_value *upsample_axis(const resize *r, wg_value *x, int axis, const axis_map *map)
+{
+    wg_shape s = around(x, axis);
+    wg_upsample2d_options o = {mode_of(r), aligns_corners(r), {map[axis].to, s.dim[2]}, {0}};
+    wg_value *y = wg_upsample2d(wg_reshape(x, WG_SHAPE(s.dim[0], 1, s.dim[1], s.dim[2])), &o);
+    return with_size(y, x->shape, axis, map[axis].to);
+}
+
+/* The last `axes`. */
 static wg_value *upsample(const resize *r, wg_value *x, int axes, const axis_map *map)
 {
-    wg_shape s = x->shape;
-    int last = s.rank - 1;
-    int64_t height = axes > 1 ? s.dim[last - 1] : 1, before = 1;
-    for (int k = 0; k < s.rank - axes; k++)
-        before *= s.dim[k];
-    wg_upsample2d_options o = {.mode = WG_BILINEAR,
-                               .align_corners = strcmp(r->place, "align_corners") == 0,
-                               .size = {axes > 1 ? map[last - 1].to : 1, map[last].to}};
-    wg_value *y = wg_upsample2d(wg_reshape(x, WG_SHAPE(before, 1, height, s.dim[last])), &o);
-    for (int k = s.rank - axes; k < s.rank; k++)
-        s.dim[k] = map[k].to;
-    return wg_reshape(y, s);
+    wg_shape s = x->shape, as = {2 + axes, {1, 1}};
+    int first = s.rank - axes;
+    int64_t to[3] = {0};
+    for (int k = 0; k < first; k++)
+        as.dim[0] *= s.dim[k];
+    for (int k = 0; k < axes; k++) {
+        as.dim[2 + k] = s.dim[first + k];
+        s.dim[first + k] = to[k] = map[first + k].to;
+    }
+    x = wg_reshape(x, as);
+    if (axes == 1)
+        x = wg_upsample1d(x, &(wg_upsample1d_options){mode_of(r), aligns_corners(r), to[0], 0});
+    else if (axes == 2)
+        x = wg_upsample2d(
+            x, &(wg_upsample2d_options){mode_of(r), aligns_corners(r), {to[0], to[1]}, {0}});
+    else
+        x = wg_upsample3d(
+            x, &(wg_upsample3d_options){mode_of(r), aligns_corners(r), {to[0], to[1], to[2]}, {0}});
+    return wg_reshape(x, s);
 }
 
 /* Elements whose position along the axis is outside the operand become `value`. */
@@ -256,10 +284,15 @@ static wg_value *resized_axis(const resize *r, wg_value *x, int axis, const axis
     return is_crop(r) ? extrapolate(r, y, axis, m, wgi_ox_real(r->n, "extrapolation_value", 0)) : y;
 }
 
-/* Axis k, or it and the next if they are the last; how many these are. */
+/* How many axes from k on go together: k, or it and all behind, if these are three at most. */
 static int axes_at_once(const resize *r, int k, int rank, const axis_map *map)
 {
-    return k + 2 == rank && is_plain(r, &map[k]) && is_plain(r, &map[k + 1]) ? 2 : 1;
+    if (k + 3 < rank)
+        return 1;
+    for (int i = k; i < rank; i++)
+        if (!is_plain(r, &map[i]))
+            return 1;
+    return rank - k;
 }
 
 /* The axes one after another. */
@@ -275,7 +308,10 @@ static wg_value *resized(const resize *r, wg_value *x, const axis_map map[WG_MAX
             return wgi_ox_refuse(r->n, "axis %d: expected at most %d positions, got %lld", k,
                                  WGI_OX_RESIZE, (long long)m->to);
         n = axes_at_once(r, k, rank, map);
-        x = k + n == rank && is_plain(r, m) ? upsample(r, x, n, map) : resized_axis(r, x, k, m);
+        if (k + n == rank && is_plain(r, m))
+            x = upsample(r, x, n, map);
+        else
+            x = is_plain(r, m) ? upsample_axis(r, x, k, map) : resized_axis(r, x, k, m);
     }
     return x;
 }

@@ -146,7 +146,7 @@ wg_value *wgi_ox_pad_spatial(ox_node *n, wg_value *x, const ox_window *w, bool e
 bool wgi_ox_is_even(const ox_window *w)
 {
     for (int k = 0; k < w->rank; k++)
-        if (w->before[k] != w->after[k] || w->extra[k] || 2 * w->before[k] > w->kernel[k])
+        if (w->before[k] != w->after[k] || 2 * w->before[k] > w->kernel[k])
             return false;
     return true;
 }

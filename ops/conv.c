@@ -38,14 +38,15 @@ const char *wgi_conv_axis(int rank, int k)
 wg_sliding wgi_conv_windows(const wg_conv_attrs *a, const wg_shape *x, const wg_shape *w, int k)
 {
     int i = wgi_conv_dim(x->rank, k);
-    return (wg_sliding){x->dim[i], w->dim[i], a->stride[k], a->padding[k], a->dilation[k], 0};
+    return (wg_sliding){x->dim[i],      w->dim[i], a->stride[k], a->padding[k],
+                        a->dilation[k], 0,         false};
 }
 
 static wg_sliding windows_onto(const wg_conv_attrs *a, const wg_shape *x, const wg_shape *w,
                                const wg_shape *y, int k)
 {
     if (k < wgi_conv_first(x->rank))
-        return (wg_sliding){1, 1, 1, 0, 1, 1};
+        return (wg_sliding){1, 1, 1, 0, 1, 1, false};
     wg_sliding s = wgi_conv_windows(a, x, w, k);
     s.count = y->dim[wgi_conv_dim(x->rank, k)];
     return s;

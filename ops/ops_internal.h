@@ -3,7 +3,6 @@
 #define WG_OPS_OPS_INTERNAL_H
 
 #include "wengert/graph/op.h"
-#include "wengert/ops/sliding.h"
 
 /* x [..., d] as [rows, d]: one large product instead of a batch of small ones.  NULL passes
  * through. */
@@ -23,10 +22,6 @@ int64_t wgi_rolled(const wg_node *n);
 /* The attributes of a node of adam, adamw or one of their fused forms are in range; false after an
  * error. */
 bool wgi_need_adam_attrs(wg_node *n);
-
-/* w is a window along `axis` of which no place lies in the padding alone; sets w->count, or false
- * after an error. */
-bool wgi_need_pool_window(wg_node *n, const char *axis, wg_sliding *w);
 
 /* ---- square matrices (triangle.c) ------------------------------------------------------------ */
 

@@ -1,9 +1,12 @@
-#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
 /* clang-format off */
 #define FIELD(name, kind, field) {name, WG_ATTR_##kind, offsetof(wg_pool_attrs, field), 0}
+#define CEIL FIELD("ceil_mode", BOOL, ceil_mode)
+#define DEPTH                                                                                      \
+    FIELD("kernel_d", INT, kernel_d), FIELD("stride_d", INT, stride_d),                            \
+    FIELD("padding_d", INT, padding_d), FIELD("dilation_d", INT, dilation_d)
 #define WINDOW_2D                                                                                  \
     FIELD("kernel_h", INT, kernel_h), FIELD("kernel_w", INT, kernel_w),                            \
     FIELD("stride_h", INT, stride_h), FIELD("stride_w", INT, stride_w),                            \
@@ -15,11 +18,13 @@
 #define EXCLUDE FIELD("exclude_padding", BOOL, exclude_padding)
 #define SIZE FIELD("height", INT, height), FIELD("width", INT, width)
 
-static const wg_attr attrs_max2d[] = {WINDOW_2D};
-static const wg_attr attrs_max1d[] = {WINDOW_1D};
-static const wg_attr attrs_avg2d[] = {WINDOW_2D, EXCLUDE};
-static const wg_attr attrs_avg1d[] = {WINDOW_1D, EXCLUDE};
-static const wg_attr attrs_avg_grad[] = {WINDOW_2D, EXCLUDE, SIZE};
+static const wg_attr attrs_max2d[] = {WINDOW_2D, CEIL};
+static const wg_attr attrs_max1d[] = {WINDOW_1D, CEIL};
+static const wg_attr attrs_max3d[] = {WINDOW_2D, CEIL, DEPTH};
+static const wg_attr attrs_avg2d[] = {WINDOW_2D, EXCLUDE, CEIL};
+static const wg_attr attrs_avg1d[] = {WINDOW_1D, EXCLUDE, CEIL};
+static const wg_attr attrs_avg3d[] = {WINDOW_2D, EXCLUDE, CEIL, DEPTH};
+static const wg_attr attrs_avg_grad[] = {WINDOW_2D, EXCLUDE, SIZE, CEIL};
 static const wg_attr attrs_scatter[] = {SIZE};
 /* clang-format on */
 
@@ -28,10 +33,10 @@ static const wg_attr attrs_scatter[] = {SIZE};
 void wg_pool_windows(const wg_pool_attrs *a, const wg_shape *from, const wg_shape *to,
                      wg_sliding *h, wg_sliding *w)
 {
-    *h = (wg_sliding){from->dim[2], a->kernel_h,   a->stride_h,
-                      a->padding_h, a->dilation_h, to->dim[2]};
-    *w = (wg_sliding){from->dim[3], a->kernel_w,   a->stride_w,
-                      a->padding_w, a->dilation_w, to->dim[3]};
+    *h = (wg_sliding){from->dim[2],  a->kernel_h, a->stride_h, a->padding_h,
+                      a->dilation_h, to->dim[2],  a->ceil_mode};
+    *w = (wg_sliding){from->dim[3],  a->kernel_w, a->stride_w, a->padding_w,
+                      a->dilation_w, to->dim[3],  a->ceil_mode};
 }
 
 /* No window may lie in the padding alone: its maximum would be nothing and its mean 0/0.  With a
@@ -48,18 +53,14 @@ static bool need_element(wg_node *n, const char *axis, const wg_sliding *w)
                    (long long)w->dilation, (long long)w->size);
 }
 
-bool wgi_need_pool_window(wg_node *n, const char *axis, wg_sliding *w)
-{
-    return wg_need_sliding(n, axis, w) && need_element(n, axis, w);
-}
-
 /* *y becomes the shape of x pooled; x has rank 4. */
 static bool need_pooled(wg_node *n, const wg_pool_attrs *a, const wg_shape *x, wg_shape *y)
 {
     wg_sliding h, w;
     const char *last = n->in[0]->shape.rank == 3 ? "L" : "W"; /* the only one of x[N, C, L] */
     wg_pool_windows(a, x, x, &h, &w);
-    if (!wgi_need_pool_window(n, "H", &h) || !wgi_need_pool_window(n, last, &w))
+    if (!wg_need_sliding(n, "H", &h) || !need_element(n, "H", &h) ||
+        !wg_need_sliding(n, last, &w) || !need_element(n, last, &w))
         return false;
     *y = WG_SHAPE(x->dim[0], x->dim[1], h.count, w.count);
     return true;
@@ -106,8 +107,52 @@ static void expand_1d(wg_node *n, wg_value **y, const wg_op *two)
 static double flops_pool(const wg_node *n)
 {
     const wg_pool_attrs *a = n->attrs;
-    double kernel_h = n->out[0]->shape.rank == 4 ? (double)a->kernel_h : 1;
-    return (double)wg_value_count(n->out[0]) * kernel_h * (double)a->kernel_w;
+    int rank = n->out[0]->shape.rank;
+    return (double)wg_value_count(n->out[0]) * (rank > 4 ? (double)a->kernel_d : 1) *
+           (rank > 3 ? (double)a->kernel_h : 1) * (double)a->kernel_w;
+}
+
+/* ---- volumes --------------------------------------------------------------------------------- */
+
+/* Windows along D, as those of planes [D, ...] along H. */
+static wg_pool_attrs along_depth(const wg_pool_attrs *a)
+{
+    return (wg_pool_attrs){.kernel_h = a->kernel_d,
+                           .kernel_w = 1,
+                           .stride_h = a->stride_d,
+                           .stride_w = 1,
+                           .padding_h = a->padding_d,
+                           .dilation_h = a->dilation_d,
+                           .dilation_w = 1,
+                           .exclude_padding = a->exclude_padding,
+                           .ceil_mode = a->ceil_mode};
+}
+
+static bool infer_volumes(wg_node *n)
+{
+    const wg_pool_attrs *a = n->attrs;
+    const wg_shape *x = &n->in[0]->shape;
+    if (!wg_need_float(n, 0) || !wg_need_rank(n, 0, 5, 5))
+        return false;
+    wg_sliding d = {x->dim[2],     a->kernel_d, a->stride_d, a->padding_d,
+                    a->dilation_d, x->dim[2],   a->ceil_mode};
+    wg_shape planes = WG_SHAPE(x->dim[0], x->dim[1], x->dim[3], x->dim[4]), y;
+    return wg_need_sliding(n, "D", &d) && need_element(n, "D", &d) &&
+           need_pooled(n, a, &planes, &y) &&
+           wg_set_result(n, 0, n->in[0]->dtype,
+                         WG_SHAPE(x->dim[0], x->dim[1], d.count, y.dim[2], y.dim[3]));
+}
+
+/* A maximum or a mean of windows is that of their planes' maxima or means; the first largest of the
+ * planes' first ones is the first of the window. */
+static void expand_volumes(wg_node *n, wg_value **y, const wg_op *two)
+{
+    const int64_t *x = n->in[0]->shape.dim, *to = n->out[0]->shape.dim;
+    wg_pool_attrs planes = *(const wg_pool_attrs *)n->attrs, depth = along_depth(n->attrs);
+    wg_value *z = wg_reshape(n->in[0], WG_SHAPE(x[0], x[1] * x[2], x[3], x[4]));
+    z = wg_apply1(n->at, two, &planes, z);
+    z = wg_reshape(z, WG_SHAPE(x[0], x[1], x[2], to[3] * to[4]));
+    y[0] = wg_reshape(wg_apply1(n->at, two, &depth, z), n->out[0]->shape);
 }
 
 /* ---- maxima ---------------------------------------------------------------------------------- */
@@ -133,6 +178,11 @@ static bool infer_max1d(wg_node *n)
 static void expand_max1d(wg_node *n, wg_value **y)
 {
     expand_1d(n, y, &wg_op_max_pool2d);
+}
+
+static void expand_max3d(wg_node *n, wg_value **y)
+{
+    expand_volumes(n, y, &wg_op_max_pool2d);
 }
 
 static void grad_max2d(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -197,6 +247,21 @@ static void expand_avg1d(wg_node *n, wg_value **y)
     expand_1d(n, y, &wg_op_avg_pool2d);
 }
 
+static bool infer_avg3d(wg_node *n)
+{
+    const wg_pool_attrs *a = n->attrs;
+    return need_no_dilation(n, a) &&
+           (a->dilation_d == 1 ||
+            wg_fail(n, WG_EINVAL, "a mean has no dilation: dilation_d must be 1, not %lld",
+                    (long long)a->dilation_d)) &&
+           infer_volumes(n);
+}
+
+static void expand_avg3d(wg_node *n, wg_value **y)
+{
+    expand_volumes(n, y, &wg_op_avg_pool2d);
+}
+
 static bool infer_avg_grad(wg_node *n)
 {
     const wg_pool_attrs *a = n->attrs;
@@ -235,23 +300,43 @@ static double flops_avg_grad(const wg_node *n)
 
 /* clang-format off */
 #define F(...) WG_FLOATS(-2, 2, __VA_ARGS__)
+#define WINDOWS(kh, kw, sh, sw, ph, pw)                                                            \
+    .kernel_h = kh, .kernel_w = kw, .stride_h = sh, .stride_w = sw, .padding_h = ph, .padding_w = pw
 #define MAX2D(kh, kw, sh, sw, ph, pw, dh, dw)                                                      \
-    &(const wg_pool_attrs){kh, kw, sh, sw, ph, pw, dh, dw, false, 0, 0}
+    &(const wg_pool_attrs){WINDOWS(kh, kw, sh, sw, ph, pw), .dilation_h = dh, .dilation_w = dw}
 #define MAX1D(k, s, p, d) MAX2D(1, k, 1, s, 0, p, 1, d)
 #define AVG2D(kh, kw, sh, sw, ph, pw, exclude, h, w)                                               \
-    &(const wg_pool_attrs){kh, kw, sh, sw, ph, pw, 1, 1, exclude, h, w}
+    &(const wg_pool_attrs){WINDOWS(kh, kw, sh, sw, ph, pw), .dilation_h = 1, .dilation_w = 1,      \
+                           .exclude_padding = exclude, .height = h, .width = w}
 #define AVG1D(k, s, p, exclude) AVG2D(1, k, 1, s, 0, p, exclude, 0, 0)
-#define PLANE(h, w) &(const wg_pool_attrs){0, 0, 0, 0, 0, 0, 0, 0, false, h, w}
+#define CEIL2D(kh, kw, sh, sw, ph, pw, exclude, h, w)                                              \
+    &(const wg_pool_attrs){WINDOWS(kh, kw, sh, sw, ph, pw), .dilation_h = 1, .dilation_w = 1,      \
+                           .exclude_padding = exclude, .height = h, .width = w, .ceil_mode = true}
+#define MAX3D(kd, kh, kw, sd, sh, sw, pd, ph, pw, dd, dh, dw, ceil)                                \
+    &(const wg_pool_attrs){WINDOWS(kh, kw, sh, sw, ph, pw), .dilation_h = dh, .dilation_w = dw,    \
+                           .kernel_d = kd, .stride_d = sd, .padding_d = pd, .dilation_d = dd,      \
+                           .ceil_mode = ceil}
+#define AVG3D(kd, kh, kw, sd, sh, sw, pd, ph, pw, exclude, ceil)                                   \
+    &(const wg_pool_attrs){WINDOWS(kh, kw, sh, sw, ph, pw), .dilation_h = 1, .dilation_w = 1,      \
+                           .kernel_d = kd, .stride_d = sd, .padding_d = pd, .dilation_d = 1,       \
+                           .exclude_padding = exclude, .ceil_mode = ceil}
+#define PLANE(h, w) &(const wg_pool_attrs){.height = h, .width = w}
 
 static const wg_sample max2d_samples[] = {
     {"plain", MAX2D(2, 2, 2, 2, 0, 0, 1, 1), 1, {F(4, 1, 2, 4, 4)}},
     {"overlap, padding", MAX2D(3, 2, 1, 1, 1, 1, 1, 1), 1, {F(4, 2, 1, 3, 4)}},
     {"dilation, stride with a rest", MAX2D(2, 3, 2, 3, 0, 1, 2, 1), 1, {F(4, 1, 2, 4, 6)}},
     {"empty batch", MAX2D(2, 2, 2, 2, 0, 0, 1, 1), 1, {F(4, 0, 2, 4, 4)}},
+    {"partial windows", CEIL2D(2, 3, 2, 2, 0, 1, false, 0, 0), 1, {F(4, 1, 2, 5, 4)}},
 };
 static const wg_sample max1d_samples[] = {
     {"plain", MAX1D(2, 2, 0, 1), 1, {F(3, 2, 2, 5)}},
     {"padding, dilation", MAX1D(3, 1, 1, 2), 1, {F(3, 1, 3, 6)}},
+};
+static const wg_sample max3d_samples[] = {
+    {"plain", MAX3D(2, 2, 2, 2, 2, 2, 0, 0, 0, 1, 1, 1, false), 1, {F(5, 1, 2, 4, 2, 4)}},
+    {"dilation", MAX3D(3, 2, 2, 1, 2, 1, 1, 0, 1, 1, 2, 1, false), 1, {F(5, 2, 1, 3, 3, 2)}},
+    {"partial windows", MAX3D(2, 2, 1, 2, 2, 1, 0, 0, 0, 1, 1, 1, true), 1, {F(5, 1, 1, 3, 3, 2)}},
 };
 /* means of 2, 4 or 8 elements: exact in binary */
 static const wg_sample avg2d_samples[] = {
@@ -259,15 +344,24 @@ static const wg_sample avg2d_samples[] = {
     {"overlap, padding", AVG2D(4, 2, 1, 2, 1, 1, false, 0, 0), 1, {F(4, 2, 1, 4, 4)}},
     {"without padding", AVG2D(2, 2, 2, 1, 1, 1, true, 0, 0), 1, {F(4, 1, 2, 4, 3)}},
     {"stride over kernel", AVG2D(2, 1, 3, 2, 0, 0, false, 0, 0), 1, {F(4, 1, 2, 5, 5)}},
+    {"partial windows", CEIL2D(2, 4, 2, 4, 0, 1, false, 0, 0), 1, {F(4, 1, 2, 5, 8)}},
+    {"parts of x", CEIL2D(2, 2, 2, 2, 0, 1, true, 0, 0), 1, {F(4, 1, 2, 5, 5)}},
 };
 static const wg_sample avg1d_samples[] = {
     {"plain", AVG1D(2, 2, 0, false), 1, {F(3, 2, 2, 5)}},
     {"without padding", AVG1D(2, 1, 1, true), 1, {F(3, 1, 3, 6)}},
 };
+static const wg_sample avg3d_samples[] = {
+    {"plain", AVG3D(2, 2, 2, 2, 2, 2, 0, 0, 0, false, false), 1, {F(5, 1, 2, 2, 4, 5)}},
+    {"overlap, padding", AVG3D(2, 2, 4, 1, 1, 2, 1, 0, 1, false, false), 1, {F(5, 1, 2, 3, 2, 4)}},
+    {"without padding", AVG3D(2, 2, 1, 2, 1, 1, 1, 1, 0, true, false), 1, {F(5, 2, 1, 3, 2, 2)}},
+    {"partial windows", AVG3D(2, 1, 2, 2, 1, 2, 0, 0, 0, false, true), 1, {F(5, 1, 1, 3, 2, 3)}},
+};
 static const wg_sample avg_grad_samples[] = {
     {"plain", AVG2D(2, 2, 2, 2, 0, 0, false, 4, 5), 1, {F(4, 1, 2, 2, 2)}},
     {"overlap, padding", AVG2D(4, 2, 1, 2, 1, 1, false, 4, 4), 1, {F(4, 2, 1, 3, 3)}},
     {"without padding", AVG2D(2, 2, 2, 1, 1, 1, true, 4, 3), 1, {F(4, 1, 2, 3, 4)}},
+    {"partial windows", CEIL2D(2, 4, 2, 4, 0, 1, false, 5, 8), 1, {F(4, 1, 2, 3, 3)}},
 };
 static const wg_sample scatter_samples[] = {
     {"into a plane", PLANE(2, 3), 2, {F(4, 2, 2, 2, 2), WG_INTS(0, 6, 4, 2, 2, 2, 2)}},
@@ -293,6 +387,12 @@ const wg_op wg_op_max_pool1d = {
     POOLING, .operands = "x", .results = "y index", WG_ATTRS(wg_pool_attrs, attrs_max1d),
     .infer = infer_max1d, .expand = expand_max1d, .flops = flops_pool,
     WG_SAMPLES(max1d_samples),
+};
+const wg_op wg_op_max_pool3d = {
+    .name = "max_pool3d", .formula = "y = max of x over each window",
+    POOLING, .operands = "x", .results = "y", WG_ATTRS(wg_pool_attrs, attrs_max3d),
+    .infer = infer_volumes, .expand = expand_max3d, .flops = flops_pool,
+    WG_SAMPLES(max3d_samples),
 };
 const wg_op wg_op_pool_scatter = {
     .name = "pool_scatter",
@@ -320,6 +420,12 @@ const wg_op wg_op_avg_pool1d = {
     .infer = infer_avg1d, .expand = expand_avg1d, .flops = flops_pool,
     WG_SAMPLES(avg1d_samples),
 };
+const wg_op wg_op_avg_pool3d = {
+    .name = "avg_pool3d", .formula = "y = mean of x over each window",
+    POOLING, .operands = "x", .results = "y", WG_ATTRS(wg_pool_attrs, attrs_avg3d),
+    .infer = infer_avg3d, .expand = expand_avg3d, .flops = flops_pool,
+    WG_SAMPLES(avg3d_samples),
+};
 const wg_op wg_op_avg_pool2d_grad = {
     .name = "avg_pool2d_grad", .formula = "<x, dx> = <avg_pool2d(x), dy> for all x",
     POOLING, .operands = "dy", .results = "dx", WG_ATTRS(wg_pool_attrs, attrs_avg_grad),
@@ -344,6 +450,7 @@ static wg_pool_attrs attrs_of_2d(const wg_pool2d_options *options)
         .dilation_h = o.dilation[0] ? o.dilation[0] : 1,
         .dilation_w = o.dilation[1] ? o.dilation[1] : 1,
         .exclude_padding = o.exclude_padding,
+        .ceil_mode = o.ceil_mode,
     };
 }
 
@@ -354,7 +461,24 @@ static wg_pool_attrs attrs_of_1d(const wg_pool1d_options *options)
                                             .stride = {1, o.stride},
                                             .padding = {0, o.padding},
                                             .dilation = {1, o.dilation},
-                                            .exclude_padding = o.exclude_padding});
+                                            .exclude_padding = o.exclude_padding,
+                                            .ceil_mode = o.ceil_mode});
+}
+
+static wg_pool_attrs attrs_of_3d(const wg_pool3d_options *options)
+{
+    wg_pool3d_options o = options ? *options : (wg_pool3d_options){0};
+    wg_pool_attrs a = attrs_of_2d(&(wg_pool2d_options){.kernel = {o.kernel[1], o.kernel[2]},
+                                                       .stride = {o.stride[1], o.stride[2]},
+                                                       .padding = {o.padding[1], o.padding[2]},
+                                                       .dilation = {o.dilation[1], o.dilation[2]},
+                                                       .exclude_padding = o.exclude_padding,
+                                                       .ceil_mode = o.ceil_mode});
+    a.kernel_d = o.kernel[0];
+    a.stride_d = o.stride[0] ? o.stride[0] : o.kernel[0];
+    a.padding_d = o.padding[0];
+    a.dilation_d = o.dilation[0] ? o.dilation[0] : 1;
+    return a;
 }
 
 wg_value *(wg_max_pool2d)(const char *at, wg_value *x, const wg_pool2d_options *options)
@@ -381,22 +505,46 @@ wg_value *(wg_avg_pool1d)(const char *at, wg_value *x, const wg_pool1d_options *
     return wg_apply1(at, &wg_op_avg_pool1d, &a, x);
 }
 
-/* One window, as large as the plane. */
-static wg_value *global(const char *at, wg_value *x, const wg_op *op)
+wg_value *(wg_max_pool3d)(const char *at, wg_value *x, const wg_pool3d_options *options)
 {
-    bool planes = x && x->shape.rank == 4; /* otherwise the shape rule says so */
-    int64_t h = planes ? x->shape.dim[2] : 1, w = planes ? x->shape.dim[3] : 1;
-    return wg_apply1(at, op, &(wg_pool_attrs){h, w, 1, 1, 0, 0, 1, 1, false, 0, 0}, x);
+    wg_pool_attrs a = attrs_of_3d(options);
+    return wg_apply1(at, &wg_op_max_pool3d, &a, x);
+}
+
+wg_value *(wg_avg_pool3d)(const char *at, wg_value *x, const wg_pool3d_options *options)
+{
+    wg_pool_attrs a = attrs_of_3d(options);
+    return wg_apply1(at, &wg_op_avg_pool3d, &a, x);
+}
+
+/* One window, as large as the plane or the volume. */
+static wg_value *global(const char *at, wg_value *x, int rank, const wg_op *op)
+{
+    wg_pool3d_options o = {.kernel = {1, 1, 1}, .stride = {1, 1, 1}};
+    for (int k = 2; x && x->shape.rank == rank && k < rank; k++) /* else the shape rule says so */
+        o.kernel[k - rank + 3] = x->shape.dim[k];
+    wg_pool_attrs a = attrs_of_3d(&o);
+    return wg_apply1(at, op, &a, x);
 }
 
 wg_value *(wg_global_max_pool2d)(const char *at, wg_value *x)
 {
-    return global(at, x, &wg_op_max_pool2d);
+    return global(at, x, 4, &wg_op_max_pool2d);
 }
 
 wg_value *(wg_global_avg_pool2d)(const char *at, wg_value *x)
 {
-    return global(at, x, &wg_op_avg_pool2d);
+    return global(at, x, 4, &wg_op_avg_pool2d);
+}
+
+wg_value *(wg_global_max_pool3d)(const char *at, wg_value *x)
+{
+    return global(at, x, 5, &wg_op_max_pool3d);
+}
+
+wg_value *(wg_global_avg_pool3d)(const char *at, wg_value *x)
+{
+    return global(at, x, 5, &wg_op_avg_pool3d);
 }
 
 wg_value *(wg_pool_gather)(const char *at, wg_value *x, wg_value *index)

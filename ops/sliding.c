@@ -19,13 +19,16 @@ bool wg_need_sliding(wg_node *n, const char *axis, wg_sliding *w)
     if (w->size < 0 || w->size > INT64_MAX / 8)
         return wg_fail(n, WG_ESHAPE, "the size along %s is %lld", axis, (long long)w->size);
     int64_t span = w->dilation * (w->kernel - 1) + 1, padded = w->size + 2 * w->padding;
-    if (span > padded)
+    int64_t more = w->partial && padded > 0 ? w->stride - 1 : 0;
+    if (span > padded + more)
         return wg_fail(
             n, WG_ESHAPE,
             "along %s a kernel of %lld with dilation %lld spans %lld, more than the %lld of "
             "size %lld and padding %lld",
             axis, (long long)w->kernel, (long long)w->dilation, (long long)span, (long long)padded,
             (long long)w->size, (long long)w->padding);
-    w->count = (padded - span) / w->stride + 1;
+    w->count = (padded + more - span) / w->stride + 1;
+    if (w->partial && (w->count - 1) * w->stride >= w->size + w->padding)
+        w->count--;
     return true;
 }

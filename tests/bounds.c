@@ -103,7 +103,6 @@ static const char *const rounded_once[] = {
     "put_rows",
     "max_pool1d",
     "max_pool2d",
-    "max_pool3d",
     "pool_gather",
     "stop_gradient",
     "block_channels",

@@ -11,6 +11,13 @@ static od_md planes(const wg_value *v)
     return wgi_od_md_strided(&md, 4, dims, dnnl_f32, NULL) == dnnl_success ? md : NULL;
 }
 
+/* How far the last window reaches behind the padding. */
+static int64_t beyond(const wg_sliding *w)
+{
+    int64_t end = (w->count - 1) * w->stride + w->kernel, padded = w->size + 2 * w->padding;
+    return end > padded ? end - padded : 0;
+}
+
 const char *wgi_od_make_pool(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     const wg_pool_attrs *a = n->attrs;
@@ -22,10 +29,13 @@ const char *wgi_od_make_pool(const od_backend *b, const wg_node *n, od_plan *pla
         return "an empty tensor";
     wg_sliding h, w;
     wg_pool_windows(a, &from->shape, &to->shape, &h, &w);
+    int64_t below = beyond(&h), right = beyond(&w);
+    if ((below || right) && !a->exclude_padding) /* there, it divides by whole windows */
+        return "windows that end behind the padding";
     od_geometry g = {.stride = {h.stride, w.stride},
                      .kernel = {h.kernel, w.kernel},
                      .pad_before = {h.padding, w.padding},
-                     .pad_after = {h.padding, w.padding}};
+                     .pad_after = {h.padding + below, w.padding + right}};
     dnnl_alg_kind_t alg =
         a->exclude_padding ? dnnl_pooling_avg_exclude_padding : dnnl_pooling_avg_include_padding;
     od_md x = planes(from), y = planes(to);

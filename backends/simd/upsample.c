@@ -19,15 +19,23 @@ static axis axis_of(const wg_node *n, int i)
 }
 
 /* At least the number of taps of any element.  The transpose sums for an element those that lie
- * less than 1 from it, in its units, where (to - 1) / (from - 1) of them make 1 if corners are
- * aligned, and to / from if not: there, the second one has all that lie before the first as well,
- * another half, and the last one counts as many twice. */
+ * less than 1 (cubic: 2) from it, in its units, where (to - 1) / (from - 1) of them make 1 if
+ * corners are aligned, and to / from if not: there, the second one has all that lie before the
+ * first as well, another half, and the last one counts as many twice.  Of cubic taps, three lie on
+ * the first element for those before it, two for those in the next interval and one in that
+ * behind: 4 intervals and a half. */
 static int64_t most_taps(const axis *s)
 {
+    bool cubic = s->attrs->mode == WG_BICUBIC;
+    if (s->from == s->to)
+        return 1;
     if (!s->transposed)
-        return 2;
+        return cubic ? 4 : 2;
     if (s->from == 1)
-        return 2 * s->to;
+        return (cubic ? 4 : 2) * s->to;
+    if (cubic)
+        return s->attrs->align_corners ? 4 * (s->to - 1) / (s->from - 1) + 8
+                                       : 9 * s->to / (2 * s->from) + 8;
     return s->attrs->align_corners ? 2 * (s->to - 1) / (s->from - 1) + 3
                                    : 5 * s->to / (2 * s->from) + 3;
 }
@@ -63,10 +71,9 @@ static simd_taps list_taps(const axis *s, int32_t *index, float *weight)
               .index = index,
               .weight = weight};
     for (int64_t o = 0; o < s->to; o++) {
-        wg_upsample_tap t = wg_upsample_tap_of(s->attrs, s->from, s->to, o);
-        add_tap(&l, back ? t.first : o, back ? o : t.first, 1 - t.weight);
-        if (s->attrs->mode == WG_BILINEAR)
-            add_tap(&l, back ? t.second : o, back ? o : t.second, t.weight);
+        wg_upsample_taps t = wg_upsample_taps_of(s->attrs, s->from, s->to, o);
+        for (int k = 0; k < t.count; k++)
+            add_tap(&l, back ? t.index[k] : o, back ? o : t.index[k], t.weight[k]);
     }
     l.t.index = index;
     l.t.weight = weight;
@@ -84,6 +91,8 @@ static sizes sizes_of(const wg_node *n, int threads)
 {
     axis rows = axis_of(n, 2), columns = axis_of(n, 3);
     const int64_t *to = n->out[0]->shape.dim, *from = n->in[0]->shape.dim;
+    if (from[3] == to[3])
+        return (sizes){.of_rows = most_taps(&rows) * to[2]};
     int64_t ring = from[2] < to[2] ? most_taps(&rows) : 0;
     return (sizes){most_taps(&rows) * to[2], most_taps(&columns) * to[3],
                    threads * simd_resample_scratch(from[3], to[3], ring)};
@@ -106,9 +115,11 @@ static void run(wg_call *c)
                        .y = c->out[0],
                        .planes = n->in[0]->shape.dim[0] * n->in[0]->shape.dim[1],
                        .rows = list_taps(&rows, indices, weights),
-                       .columns = list_taps(&columns, indices + s.of_rows, weights + s.of_rows),
+                       .columns = {.from = columns.from, .to = columns.to},
                        .threads = c->threads,
                        .scratch = c->scratch};
+    if (columns.from != columns.to)
+        a.columns = list_taps(&columns, indices + s.of_rows, weights + s.of_rows);
     simd_kernels(c)->resample(&a);
 }
 

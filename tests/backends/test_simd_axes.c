@@ -209,6 +209,8 @@ static const wg_pool2d_options pools[] = {
     {.kernel = {2, 5}, .stride = {3, 4}, .padding = {1, 2}},
     {.kernel = {3, 2}, .stride = {1, 1}, .dilation = {2, 3}},
     {.kernel = {4, 4}, .stride = {1, 1}, .padding = {2, 2}, .dilation = {2, 2}},
+    {.kernel = {2, 4}, .stride = {4, 3}, .ceil_mode = true},
+    {.kernel = {4, 5}, .stride = {3, 4}, .padding = {1, 2}, .ceil_mode = true},
 };
 
 /* Few and wide windows of the plane [9,40]: whole planes, whole rows, parts of rows */
@@ -272,6 +274,9 @@ static const wg_pool2d_options mean_pools[] = {
     {.kernel = {9, 12}, .stride = {5, 7}},
     {.kernel = {5, 25}, .stride = {1, 3}, .padding = {2, 12}, .exclude_padding = true},
     {.kernel = {7, 21}, .padding = {3, 10}},
+    {.kernel = {2, 4}, .stride = {4, 3}, .ceil_mode = true},
+    {.kernel = {4, 5}, .stride = {3, 4}, .padding = {1, 2}, .ceil_mode = true},
+    {.kernel = {4, 5}, .stride = {3, 4}, .exclude_padding = true, .ceil_mode = true},
 };
 
 static wg_value *averaged(wg_value *x, int variant)

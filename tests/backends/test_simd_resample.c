@@ -16,6 +16,8 @@ static const way ways[] = {
     {"nearest", WG_NEAREST, false},
     {"bilinear", WG_BILINEAR, false},
     {"bilinear with aligned corners", WG_BILINEAR, true},
+    {"bicubic", WG_BICUBIC, false},
+    {"bicubic with aligned corners", WG_BICUBIC, true},
 };
 
 static uint64_t seed = 5;
@@ -92,7 +94,8 @@ static int64_t check(const way *w, wg_shape x_shape, int64_t height, int64_t wid
     wg_graph_free(g);
     g = wg_graph_new();
     x = wg_input(g, "dy", WG_F32, x_shape);
-    const wg_upsample_attrs back = {w->mode, w->align_corners, height, width};
+    const wg_upsample_attrs back = {
+        .mode = w->mode, .align_corners = w->align_corners, .height = height, .width = width};
     double each = (double)(x_shape.dim[2] * x_shape.dim[3]) / (double)(height * width);
     compared += compare(w, g, x, wg_output(wg_upsample2d_grad(x, &back), "dx"), 4 * each);
     wg_graph_free(g);
@@ -112,6 +115,20 @@ static void sizes_are_drawn(void **state)
     assert_true(compared > 1000000 && by_simd > 200);
 }
 
+/* One axis keeps its size: as of signals, and of volumes along their depth */
+static void an_axis_stays(void **state)
+{
+    (void)state;
+    int64_t compared = 0;
+    for (int k = 0; k < WG_COUNT(ways); k++)
+        for (int64_t to = 1; to <= 90; to += 1 + to / 3) {
+            compared += check(&ways[k], WG_SHAPE(2, 3, 17, 29), to, 29);
+            compared += check(&ways[k], WG_SHAPE(2, 3, 17, 29), 17, to);
+            compared += check(&ways[k], WG_SHAPE(2, 3, 1, 29), 1, to);
+        }
+    assert_true(compared > 500000);
+}
+
 /* Planes that are divided among threads, and the sizes of networks */
 static void whole_factors(void **state)
 {
@@ -129,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_drawn),
+        cmocka_unit_test(an_axis_stays),
         cmocka_unit_test(whole_factors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,11 +16,11 @@
 
 enum { PAGE_B = 4, PAGE_T = 10, PAGE_D = 32 };
 
-/* x is f32 [B, T, d], image f32 [B, 3, 12, 12], volume f32 [B, 2, 4, 6, 6], series f32 [B, 3, 20],
- * ids i64 [B, T], lengths i64 [B], lr an f32 scalar: inputs of g. */
+/* x is f32 [B, T, d], image f32 [B, 3, 12, 12], series f32 [B, 3, 20], ids i64 [B, T], lengths
+ * i64 [B], lr an f32 scalar: inputs of g. */
 #define PAGE_VALUES                                                                                \
-    wg_graph *g, wg_value *x, wg_value *image, wg_value *volume, wg_value *series, wg_value *ids,  \
-        wg_value *lengths, wg_value *lr
+    wg_graph *g, wg_value *x, wg_value *image, wg_value *series, wg_value *ids, wg_value *lengths, \
+        wg_value *lr
 
 /* One block: builds in g, or does something of its own and returns 0 if that went well. */
 typedef struct page_block {

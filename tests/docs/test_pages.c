@@ -12,14 +12,13 @@ static void build_and_run(const page_block *b)
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(PAGE_B, PAGE_T, PAGE_D));
     wg_value *image = wg_input(g, "image", WG_F32, WG_SHAPE(PAGE_B, 3, 12, 12));
-    wg_value *volume = wg_input(g, "volume", WG_F32, WG_SHAPE(PAGE_B, 2, 4, 6, 6));
     wg_value *series = wg_input(g, "series", WG_F32, WG_SHAPE(PAGE_B, 3, 20));
     wg_value *ids = wg_input(g, "ids", WG_I64, WG_SHAPE(PAGE_B, PAGE_T));
     wg_value *lengths = wg_input(g, "lengths", WG_I64, WG_SHAPE(PAGE_B));
     wg_value *lr = wg_input(g, "lr", WG_F32, WG_SCALAR);
     wg_plan *p;
-    check_that(b->function(g, x, image, volume, series, ids, lengths, lr) == 0, "%s:%d fails",
-               b->page, b->line);
+    check_that(b->function(g, x, image, series, ids, lengths, lr) == 0, "%s:%d fails", b->page,
+               b->line);
     check_that(wg_graph_status(g) == WG_OK, "%s:%d: %s", b->page, b->line, wg_graph_message(g));
     wg_output(wg_graph_value(g, wg_graph_value_count(g) - 1), "last value of the page");
     check_that(wg_plan_create(&p, g, NULL) == WG_OK, "%s:%d: %s", b->page, b->line,

@@ -38,11 +38,6 @@ static void each_of(golden *c, const char *names, int axes, int64_t *each)
             each[i] = each[0];
 }
 
-static void pair_of(golden *c, const char *names, int64_t pair[2])
-{
-    each_of(c, names, 2, pair);
-}
-
 /* ---- convolution ----------------------------------------------------------------------------- */
 
 static const char FILMS[] = "N,C,D,H,W", IMAGES[] = "N,C,H,W", SERIES[] = "N,C,L";
@@ -139,86 +134,112 @@ static void build_conv_transpose3d(golden *c)
 
 /* ---- pooling, upsampling --------------------------------------------------------------------- */
 
-static wg_pool2d_options pool_options(golden *c)
+/* Of one, two or three axes, in the first entries. */
+static wg_pool3d_options pool_options(golden *c, int axes)
 {
-    wg_pool2d_options o = {.exclude_padding = !golden_bool(c, "count_include_pad", true)};
-    pair_of(c, "kernel|kernel_size", o.kernel);
-    pair_of(c, "stride", o.stride);
-    pair_of(c, "padding", o.padding);
-    pair_of(c, "dilation", o.dilation);
-    if (golden_bool(c, "ceil_mode", false))
-        golden_fail(c, "windows that only partly fit (ceil_mode) are not known");
+    wg_pool3d_options o = {.exclude_padding = !golden_bool(c, "count_include_pad", true),
+                           .ceil_mode = golden_bool(c, "ceil_mode", false)};
+    each_of(c, "kernel|kernel_size", axes, o.kernel);
+    each_of(c, "stride", axes, o.stride);
+    each_of(c, "padding", axes, o.padding);
+    each_of(c, "dilation", axes, o.dilation);
     return o;
 }
 
-static void build_pool(golden *c, bool two, bool largest)
+static void build_pool(golden *c, int axes, bool largest)
 {
-    const char *ours = two ? IMAGES : SERIES, *given = golden_text(c, "layout|data_format", ours);
-    wg_pool2d_options o = pool_options(c);
-    wg_pool1d_options o1 = {o.kernel[0], o.stride[0], o.padding[0], o.dilation[0],
-                            o.exclude_padding};
+    const char *ours = axes == 3 ? FILMS : axes == 2 ? IMAGES : SERIES;
+    const char *given = golden_text(c, "layout|data_format", ours);
+    wg_pool3d_options o = pool_options(c, axes);
+    wg_pool2d_options o2 = {
+        {o.kernel[0], o.kernel[1]},     {o.stride[0], o.stride[1]}, {o.padding[0], o.padding[1]},
+        {o.dilation[0], o.dilation[1]}, o.exclude_padding,          o.ceil_mode};
+    wg_pool1d_options o1 = {o.kernel[0],   o.stride[0],       o.padding[0],
+                            o.dilation[0], o.exclude_padding, o.ceil_mode};
     wg_value *x = layout(c, golden_in(c, "x"), given, ours), *y;
-    if (two)
-        y = largest ? wg_max_pool2d(x, &o) : wg_avg_pool2d(x, &o);
+    if (axes == 3)
+        y = largest ? wg_max_pool3d(x, &o) : wg_avg_pool3d(x, &o);
+    else if (axes == 2)
+        y = largest ? wg_max_pool2d(x, &o2) : wg_avg_pool2d(x, &o2);
     else
         y = largest ? wg_max_pool1d(x, &o1) : wg_avg_pool1d(x, &o1);
-    for (int i = 0; i < (largest ? 2 : 1); i++)
+    for (int i = 0; i < (largest && axes < 3 ? 2 : 1); i++)
         golden_give(c, layout(c, wg_result_of(y, i), ours, given));
 }
 
-static void build_max_pool1d(golden *c)
+static void build_adaptive_pool(golden *c, int axes, bool largest)
 {
-    build_pool(c, false, true);
+    int64_t to[3];
+    wg_value *x = golden_in(c, "x"), *y;
+    each_of(c, "output_size", axes, to);
+    if (axes == 3)
+        y = largest ? wg_adaptive_max_pool3d(x, to[0], to[1], to[2])
+                    : wg_adaptive_avg_pool3d(x, to[0], to[1], to[2]);
+    else if (axes == 2)
+        y = largest ? wg_adaptive_max_pool2d(x, to[0], to[1])
+                    : wg_adaptive_avg_pool2d(x, to[0], to[1]);
+    else
+        y = largest ? wg_adaptive_max_pool1d(x, to[0]) : wg_adaptive_avg_pool1d(x, to[0]);
+    golden_give(c, y);
 }
 
-static void build_max_pool2d(golden *c)
-{
-    build_pool(c, true, true);
-}
-
-static void build_avg_pool1d(golden *c)
-{
-    build_pool(c, false, false);
-}
-
-static void build_avg_pool2d(golden *c)
-{
-    build_pool(c, true, false);
-}
-
-/* Adaptive pooling, to one number for each channel. */
-static wg_value *whole_plane(golden *c)
-{
-    int64_t size[2];
-    pair_of(c, "output_size", size);
-    if (size[0] > 1 || size[1] > 1)
-        golden_fail(c, "adaptive pooling to more than one element is not known");
-    return golden_in(c, "x");
-}
+#define POOLS(axes)                                                                                \
+    static void build_max_pool##axes##d(golden *c)                                                 \
+    {                                                                                              \
+        build_pool(c, axes, true);                                                                 \
+    }                                                                                              \
+    static void build_avg_pool##axes##d(golden *c)                                                 \
+    {                                                                                              \
+        build_pool(c, axes, false);                                                                \
+    }                                                                                              \
+    static void build_adaptive_max_pool##axes##d(golden *c)                                        \
+    {                                                                                              \
+        build_adaptive_pool(c, axes, true);                                                        \
+    }                                                                                              \
+    static void build_adaptive_avg_pool##axes##d(golden *c)                                        \
+    {                                                                                              \
+        build_adaptive_pool(c, axes, false);                                                       \
+    }
+POOLS(1)
+POOLS(2)
+POOLS(3)
 
 static void build_global_max_pool2d(golden *c)
 {
-    golden_give(c, wg_global_max_pool2d(whole_plane(c)));
+    golden_give(c, wg_global_max_pool2d(golden_in(c, "x")));
 }
 
 static void build_global_avg_pool2d(golden *c)
 {
-    golden_give(c, wg_global_avg_pool2d(whole_plane(c)));
+    golden_give(c, wg_global_avg_pool2d(golden_in(c, "x")));
 }
 
 static void build_upsample(golden *c)
 {
     const char *mode = golden_text(c, "mode", "nearest");
-    wg_upsample2d_options o = {.align_corners = golden_bool(c, "align_corners", false)};
-    if (golden_is(mode, "bilinear"))
-        o.mode = WG_BILINEAR;
+    wg_value *x = golden_in(c, "x");
+    int axes = x ? x->shape.rank - 2 : 2;
+    wg_upsample3d_options o = {.align_corners = golden_bool(c, "align_corners", false)};
+    if (golden_is(mode, "linear") || golden_is(mode, "bilinear") || golden_is(mode, "trilinear"))
+        o.mode = WG_LINEAR;
+    else if (golden_is(mode, "bicubic"))
+        o.mode = WG_CUBIC;
     else if (!golden_is(mode, "nearest"))
         golden_fail(c, "mode %s is not known", mode);
     if (golden_has(c, "size"))
-        pair_of(c, "size", o.size);
+        each_of(c, "size", axes, o.size);
     else
-        golden_reals(c, "scale_factor|scale", o.scale, 2);
-    golden_give(c, wg_upsample2d(golden_in(c, "x"), &o));
+        golden_reals(c, "scale_factor|scale", o.scale, axes);
+    if (axes == 1)
+        golden_give(c, wg_upsample1d(x, &(wg_upsample1d_options){o.mode, o.align_corners, o.size[0],
+                                                                 o.scale[0]}));
+    else if (axes == 2)
+        golden_give(c, wg_upsample2d(x, &(wg_upsample2d_options){o.mode,
+                                                                 o.align_corners,
+                                                                 {o.size[0], o.size[1]},
+                                                                 {o.scale[0], o.scale[1]}}));
+    else
+        golden_give(c, wg_upsample3d(x, &o));
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
@@ -337,9 +358,15 @@ const golden_op golden_layers[] = {
     {"max_pool2d", build_max_pool2d},
     {"avg_pool1d", build_avg_pool1d},
     {"avg_pool2d", build_avg_pool2d},
-    {"adaptive_max_pool2d", build_global_max_pool2d},
+    {"max_pool3d", build_max_pool3d},
+    {"avg_pool3d", build_avg_pool3d},
+    {"adaptive_max_pool1d", build_adaptive_max_pool1d},
+    {"adaptive_max_pool2d", build_adaptive_max_pool2d},
+    {"adaptive_max_pool3d", build_adaptive_max_pool3d},
+    {"adaptive_avg_pool1d", build_adaptive_avg_pool1d},
+    {"adaptive_avg_pool2d", build_adaptive_avg_pool2d},
+    {"adaptive_avg_pool3d", build_adaptive_avg_pool3d},
     {"global_max_pool2d", build_global_max_pool2d},
-    {"adaptive_avg_pool2d", build_global_avg_pool2d},
     {"global_avg_pool2d", build_global_avg_pool2d},
     {"upsample", build_upsample},
     {"interpolate", build_upsample},

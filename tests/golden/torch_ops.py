@@ -192,6 +192,69 @@ def weighted_losses():
                lambda x, t, pos_weight, r=reduction: F.binary_cross_entropy_with_logits(x, t, reduction=r, pos_weight=pos_weight))
 
 
+def resampled():
+    """Sizes, not scales: PyTorch takes the positions from a scale, where it has one."""
+    cases = (("linear", (2, 3, 5), ((8,), (3,), (1,), (5,))), ("linear", (1, 2, 1), ((4,),)),
+             ("nearest", (2, 3, 5), ((8,), (3,))),
+             ("bilinear", (1, 2, 5, 4), ((5, 9), (3, 4))),
+             ("bicubic", (2, 2, 4, 5), ((8, 10), (7, 3), (1, 6), (4, 5))), ("bicubic", (1, 2, 1, 3), ((3, 7),)),
+             ("bicubic", (1, 1, 9, 7), ((4, 2), (9, 3))),
+             ("trilinear", (1, 2, 3, 4, 5), ((5, 7, 9), (2, 3, 4), (3, 4, 8), (7, 4, 5), (1, 1, 1))),
+             ("trilinear", (2, 1, 1, 2, 1), ((3, 4, 2),)),
+             ("nearest", (1, 2, 3, 4, 5), ((5, 7, 9), (2, 4, 3))))
+    count = 0
+    for mode, shape, sizes in cases:
+        for size in sizes:
+            for align in (False, True) if mode != "nearest" else (False,):
+                yield ("interpolate.%d" % count, "interpolate",
+                       {"mode": mode, "size": list(size), "align_corners": align}, {"x": real(-2, 2, *shape)},
+                       lambda x, m=mode, s=size, a=align: F.interpolate(
+                           x, size=s, mode=m, align_corners=a if m != "nearest" else None))
+                count += 1
+    for k, (mode, shape, scale) in enumerate((("linear", (1, 2, 4), [2.5]), ("bicubic", (1, 2, 4, 6), [1.5, 0.5]),
+                                              ("trilinear", (1, 1, 2, 4, 4), [1.5, 1.75, 0.25]))):
+        yield ("interpolate.scale.%d" % k, "interpolate", {"mode": mode, "scale_factor": scale},
+               {"x": real(-2, 2, *shape)},
+               lambda x, m=mode, f=scale: F.interpolate(x, scale_factor=f, mode=m, align_corners=False))
+
+
+def pooled():
+    three = (((1, 2, 4, 5, 6), {"kernel_size": 2}), ((2, 1, 4, 3, 5), {"kernel_size": [3, 2, 1], "stride": [1, 2, 2],
+                                                                    "padding": [1, 1, 0]}),
+             ((1, 1, 5, 4, 6), {"kernel_size": [2, 3, 2], "stride": 2, "padding": [1, 1, 0], "ceil_mode": True}))
+    for k, (shape, o) in enumerate(three):
+        yield "max_pool3d.%d" % k, "max_pool3d", o, {"x": real(-2, 2, *shape)}, lambda x, o=o: F.max_pool3d(x, **o)
+        for include in (False, True):
+            p = dict(o, count_include_pad=include)
+            yield ("avg_pool3d.%d.%d" % (k, include), "avg_pool3d", p, {"x": real(-2, 2, *shape)},
+                   lambda x, p=p: F.avg_pool3d(x, **p))
+    yield ("max_pool3d.dilated", "max_pool3d", {"kernel_size": 2, "dilation": [2, 1, 3], "stride": 1},
+           {"x": real(-2, 2, 1, 2, 4, 3, 5)}, lambda x: F.max_pool3d(x, 2, stride=1, dilation=(2, 1, 3)))
+    two = (((2, 2, 5, 6), {"kernel_size": 2, "stride": 2}), ((1, 2, 6, 7), {"kernel_size": [3, 4], "stride": [2, 3],
+                                                                       "padding": [1, 2]}),
+           ((1, 1, 4, 5), {"kernel_size": 2, "stride": 3, "padding": 1}),
+           ((1, 2, 2, 3), {"kernel_size": 3, "stride": 2}))  # drops the last window; larger than x
+    for k, (shape, o) in enumerate(two):
+        o = dict(o, ceil_mode=True)
+        yield ("max_pool2d.ceil.%d" % k, "max_pool2d", o, {"x": real(-2, 2, *shape)},
+               lambda x, o=o: F.max_pool2d(x, **o, return_indices=True))
+        for include in (False, True):
+            p = dict(o, count_include_pad=include)
+            yield ("avg_pool2d.ceil.%d.%d" % (k, include), "avg_pool2d", p, {"x": real(-2, 2, *shape)},
+                   lambda x, p=p: F.avg_pool2d(x, **p))
+    o = {"kernel_size": 3, "stride": 2, "ceil_mode": True}
+    yield "max_pool1d.ceil", "max_pool1d", o, {"x": real(-2, 2, 2, 2, 6)}, lambda x: F.max_pool1d(x, **o)
+    yield "avg_pool1d.ceil", "avg_pool1d", o, {"x": real(-2, 2, 2, 2, 6)}, lambda x: F.avg_pool1d(x, **o)
+    cases = (((2, 2, 7), ([3], [7], [10], [1], [5])), ((1, 2, 6, 7), ([3, 1], [4, 7], [5, 9], [1, 1], [2, 3])),
+             ((2, 1, 4, 5, 6), ([2, 5, 3], [3, 2, 4], [1, 1, 1])), ((1, 2, 1, 3), ([2, 2],)))
+    for shape, sizes in cases:
+        for size in sizes:
+            for op in ("adaptive_avg_pool%dd" % len(size), "adaptive_max_pool%dd" % len(size)):
+                name = "%s.%s.%s" % (op, "x".join(map(str, shape[2:])), "x".join(map(str, size)))
+                yield (name, op, {"output_size": size}, {"x": real(-2, 2, *shape)},
+                       lambda x, op=op, s=size: getattr(F, op)(x, s[0] if len(s) == 1 else s))
+
+
 def run(name, op, attrs, inputs, compute):
     y = compute(**inputs)
     y = list(y) if isinstance(y, (list, tuple)) else [y]
@@ -215,8 +278,8 @@ def run(name, op, attrs, inputs, compute):
 
 def main():
     tensors, notes = {}, {}
-    for part in (unary, binary, along, scatters, by_segment, windows, spectra, bits,
-                 weighted_losses):
+    for part in (unary, binary, along, scatters, by_segment, windows, spectra, bits, weighted_losses, resampled,
+                 pooled):
         for name, op, attrs, inputs, compute in part():
             assert name not in notes, name
             more, notes[name] = run(name, op, attrs, inputs, compute)

@@ -103,6 +103,11 @@ static void ops_come_back(void **state)
     const wg_conv2d_options up = {.stride = {2, 2}, .padding = {1, 0}, .output_padding = {1, 0}};
     const wg_pool2d_options pool = {.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 0}};
     const wg_upsample2d_options corners = {WG_BILINEAR, .align_corners = true, .scale = {1.6, 2}};
+    wg_value *film = wg_input(g, "film", WG_F32, WG_SHAPE(1, 2, 4, 6, 5)),
+             *series = wg_input(g, "series", WG_F32, WG_SHAPE(2, 3, 7));
+    const wg_pool3d_options part = {.kernel = {2, 3, 2}, .padding = {1, 1, 0}, .ceil_mode = true};
+    wg_pool3d_options parts_of_x = part;
+    parts_of_x.exclude_padding = true;
     wg_value *const outputs[] = {
         wg_add(x, y),
         wg_where(wg_less(x, y), wg_square(x), wg_rsqrt(wg_abs(y))),
@@ -140,6 +145,20 @@ static void ops_come_back(void **state)
         wg_upsample2d(image, &(wg_upsample2d_options){.size = {9, 4}}),
         wg_upsample2d(image, &(wg_upsample2d_options){.mode = WG_BILINEAR, .size = {4, 9}}),
         wg_upsample2d(image, &corners),
+        wg_upsample2d(image, &(wg_upsample2d_options){.mode = WG_BICUBIC, .size = {4, 9}}),
+        wg_upsample2d(image, &(wg_upsample2d_options){WG_BICUBIC, true, {8, 3}, {0}}),
+        wg_upsample1d(series, &(wg_upsample1d_options){.size = 5}),
+        wg_upsample1d(series, &(wg_upsample1d_options){WG_LINEAR, true, 11, 0}),
+        wg_upsample1d(series, &(wg_upsample1d_options){.mode = WG_CUBIC, .size = 11}),
+        wg_upsample3d(film, &(wg_upsample3d_options){.size = {5, 4, 9}}),
+        wg_upsample3d(film, &(wg_upsample3d_options){.mode = WG_LINEAR, .size = {7, 4, 9}}),
+        wg_upsample3d(film, &(wg_upsample3d_options){.mode = WG_CUBIC, .size = {3, 7, 5}}),
+        wg_max_pool3d(film, &part),
+        wg_avg_pool3d(film, &part),
+        wg_avg_pool3d(film, &parts_of_x),
+        wg_max_pool2d(image, &(wg_pool2d_options){.kernel = {4, 2}, .ceil_mode = true}),
+        wg_adaptive_avg_pool2d(image, 4, 3),
+        wg_adaptive_max_pool2d(image, 4, 3),
         wg_segment_sum(x, ids, 0, 4),
         wg_put_rows(x, wg_constant(g, WG_I64, WG_SHAPE(2), (const int64_t[]){2, 0}),
                     wg_window(y, WG_SHAPE(0, 0), WG_SHAPE(2, 4), WG_SHAPE(1, 1))),
@@ -195,6 +214,10 @@ static void derivatives_come_back(void **state)
     const wg_pool2d_options pool = {.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}};
     wg_pool2d_options inner = pool;
     inner.exclude_padding = true;
+    const wg_pool2d_options partial = {
+        .kernel = {4, 3}, .stride = {3, 2}, .padding = {0, 1}, .ceil_mode = true};
+    wg_pool2d_options partial_of_x = partial;
+    partial_of_x.exclude_padding = true;
     wg_value *top = wg_max_pool2d(image, &pool), *wide = wg_reshape(x, WG_SHAPE(3, 1, 2, 4));
     const wg_rotary_attrs halves = {.first = 2, .pairs = WG_ROTARY_HALVES};
     const wg_adam_attrs attrs = {0.9, 0.98, 1e-9, 0.125};
@@ -215,7 +238,10 @@ static void derivatives_come_back(void **state)
         slope(wg_conv3d(space, w3, NULL, &conv3), space),
         slope(wg_avg_pool2d(image, &pool), image),
         slope(wg_avg_pool2d(image, &inner), image),
+        slope(wg_avg_pool2d(image, &partial), image),
+        slope(wg_avg_pool2d(image, &partial_of_x), image),
         slope(wg_upsample2d(image, &(wg_upsample2d_options){.size = {9, 4}}), image),
+        slope(wg_upsample2d(image, &(wg_upsample2d_options){WG_BICUBIC, .size = {4, 9}}), image),
         slope(wg_upsample2d(image, &(wg_upsample2d_options){WG_BILINEAR, .size = {4, 9}}), image),
         wg_rotary(wide, NULL),
         wg_rotary_at(wide, at, &halves),

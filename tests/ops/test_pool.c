@@ -208,6 +208,94 @@ static void one_dimension_and_whole_planes(void **state)
     wg_graph_free(g);
 }
 
+/* Volumes of whole numbers against loops: maxima exactly, means closely; a NaN in one of them. */
+static void volumes_are_pooled_as_defined(void **state)
+{
+    (void)state;
+    enum { D = 5, H = 4, W = 6, K = 3, STRIDE = 2, PADDING = 1, COUNT = D * H * W };
+    uint64_t seed = 7;
+    wg_graph *g = wg_graph_new();
+    double x_of[2 * COUNT];
+    small_constant(g, WG_F64, WG_SHAPE(2, 1, D, H, W), &seed, x_of);
+    x_of[COUNT + 40] = NAN;
+    wg_value *x = wg_constant(g, WG_F64, WG_SHAPE(2, 1, D, H, W), x_of);
+    wg_pool3d_options o = {.kernel = {K, K, K},
+                           .stride = {STRIDE, STRIDE, STRIDE},
+                           .padding = {PADDING, PADDING, PADDING}};
+    wg_value *wanted[] = {wg_max_pool3d(x, &o), wg_avg_pool3d(x, &o), wg_global_max_pool3d(x),
+                          wg_global_avg_pool3d(x)};
+    wg_plan *p = small_run(g, wanted, 4, 1);
+    const int64_t *to = wanted[0]->shape.dim;
+    assert_int_equal(wg_value_count(wanted[0]), 2 * 3 * 2 * 3);
+    for (int64_t i = 0; i < wg_value_count(wanted[0]); i++) {
+        int64_t w = i % to[4], h = i / to[4] % to[3], d = i / to[4] / to[3] % to[2],
+                b = i / to[4] / to[3] / to[2];
+        double most = -INFINITY, sum = 0;
+        for (int64_t k = 0; k < K * K * K; k++) {
+            int64_t z = d * STRIDE - PADDING + k / K / K, y = h * STRIDE - PADDING + k / K % K,
+                    q = w * STRIDE - PADDING + k % K;
+            if (z < 0 || z >= D || y < 0 || y >= H || q < 0 || q >= W)
+                continue;
+            double v = x_of[((b * D + z) * H + y) * W + q];
+            most = v > most || isnan(v) ? v : most;
+            sum += v;
+        }
+        double max = small_at(p, wanted[0], i), mean = small_at(p, wanted[1], i);
+        assert_true(isnan(sum) ? isnan(max) : max == most);
+        assert_true(isnan(sum) ? isnan(mean) : fabs(mean - sum / (K * K * K)) <= 1e-14);
+    }
+    double largest = -INFINITY, total = 0;
+    for (int k = 0; k < COUNT; k++) {
+        largest = fmax(largest, x_of[k]);
+        total += x_of[k];
+    }
+    assert_true(small_at(p, wanted[2], 0) == largest && isnan(small_at(p, wanted[2], 1)));
+    assert_true(fabs(small_at(p, wanted[3], 0) - total / COUNT) <= 1e-14);
+    assert_true(isnan(small_at(p, wanted[3], 1)) && wanted[3]->shape.rank == 5);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* Windows [floor(i n / m), ceil((i + 1) n / m)) of a row, for every m up to twice n; an infinity
+ * and a NaN reach their own windows only. */
+static void adaptive_windows_are_their_definition(void **state)
+{
+    (void)state;
+    int64_t compared = 0;
+    const double row[] = {3, -1, 4, INFINITY, 5, -9, 2, NAN, 6, -5, 3};
+    for (int64_t n = 1; n <= WG_COUNT(row); n++)
+        for (int64_t m = 1; m <= 2 * n; m++) {
+            wg_graph *g = wg_graph_new();
+            wg_value *x = wg_constant(g, WG_F64, WG_SHAPE(1, 1, n), row);
+            wg_value *plane = wg_reshape(x, WG_SHAPE(1, 1, n, 1));
+            wg_value *wanted[] = {wg_adaptive_max_pool1d(x, m), wg_adaptive_avg_pool1d(x, m),
+                                  wg_adaptive_avg_pool2d(plane, m, 1)};
+            check_that(wanted[0], "%s", wg_graph_message(g));
+            wg_plan *p = small_run(g, wanted, 3, 1);
+            for (int64_t i = 0; i < m; i++, compared++) {
+                int64_t begin = i * n / m, end = ((i + 1) * n + m - 1) / m;
+                double most = row[begin], sum = 0;
+                for (int64_t k = begin; k < end; k++) {
+                    most = row[k] > most || isnan(row[k]) ? row[k] : most;
+                    sum += row[k];
+                }
+                double mean = sum / (double)(end - begin), is[3];
+                for (int k = 0; k < 3; k++)
+                    is[k] = small_at(p, wanted[k], i);
+                bool right = isnan(most) ? isnan(is[0]) : is[0] == most;
+                for (int k = 1; k < 3; k++)
+                    right &= isnan(mean)   ? isnan(is[k])
+                             : isinf(mean) ? is[k] == mean
+                                           : fabs(is[k] - mean) <= 1e-15 * 8;
+                check_that(right, "window %d of %d from %d: %g and %g", (int)i, (int)m, (int)n,
+                           is[0], is[1]);
+            }
+            wg_plan_free(p);
+            wg_graph_free(g);
+        }
+    assert_true(compared > 500);
+}
+
 static void results_do_not_depend_on_threads(void **state)
 {
     (void)state;
@@ -247,7 +335,50 @@ static wg_value *maximum_along_one(wg_graph *g, const void *options)
     return wg_max_pool1d(wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 6)), options);
 }
 
+static wg_value *volumes(wg_graph *g, const void *options)
+{
+    return wg_max_pool3d(wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 4, 5, 6)), options);
+}
+
+static wg_value *means_of_volumes(wg_graph *g, const void *options)
+{
+    return wg_avg_pool3d(wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 4, 5, 6)), options);
+}
+
+static wg_value *adaptive_plane(wg_graph *g, const void *size)
+{
+    const int64_t *to = size;
+    return wg_adaptive_avg_pool2d(wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 5, 6)), to[0], to[1]);
+}
+
+static wg_value *adaptive_of_shape(wg_graph *g, const void *shape)
+{
+    return wg_adaptive_max_pool2d(wg_input(g, "x", WG_F32, *(const wg_shape *)shape), 2, 3);
+}
+
+static wg_value *adaptive_of_integers(wg_graph *g, const void *unused)
+{
+    (void)unused;
+    return wg_adaptive_max_pool1d(wg_input(g, "x", WG_I32, WG_SHAPE(1, 2, 5)), 2);
+}
+
 static const small_refusal refusals[] = {
+    {volumes, &(const wg_pool3d_options){.kernel = {5, 2, 2}},
+     "max_pool3d(x): along D a kernel of 5 with dilation 1 spans 5, more than the 4 of size 4"},
+    {volumes, &(const wg_pool3d_options){.kernel = {2, 2, 2}, .padding = {2, 0, 0}},
+     "the padding along D is 2, more than half of the kernel of 2"},
+    {volumes, &(const wg_pool3d_options){.kernel = {2, 2, 7}}, "along W a kernel of 7"},
+    {means_of_volumes, &(const wg_pool3d_options){.kernel = {2, 2, 2}, .dilation = {2, 1, 1}},
+     "a mean has no dilation: dilation_d must be 1, not 2"},
+    {maximum, &(const wg_pool2d_options){.kernel = {9, 2}, .stride = {4, 2}, .ceil_mode = true},
+     "along H a kernel of 9 with dilation 1 spans 9, more than the 5 of size 5"},
+    {adaptive_plane, &(const int64_t[]){0, 3},
+     "adaptive_avg_pool2d: the size along H is 0, must be 1 to 2147483647"},
+    {adaptive_plane, &(const int64_t[]){2, -3}, "the size along W is -3"},
+    {adaptive_of_shape, &(const wg_shape){4, {1, 2, 0, 6}}, "the size of x along H is 0"},
+    {adaptive_of_shape, &(const wg_shape){3, {1, 2, 6}},
+     "x is [1,2,6] of rank 3, must be of rank 4"},
+    {adaptive_of_integers, NULL, "must be"},
     {maximum_along_one, &(const wg_pool1d_options){.kernel = 7},
      "max_pool1d(x): along L a kernel of 7 with dilation 1 spans 7, more than the 6 of size 6"},
     {maximum_along_one, &(const wg_pool1d_options){.kernel = 3, .padding = 2},
@@ -285,6 +416,8 @@ int main(void)
         cmocka_unit_test(an_index_outside_its_plane_ends_the_run),
         cmocka_unit_test(a_maximum_keeps_nan_and_infinities),
         cmocka_unit_test(one_dimension_and_whole_planes),
+        cmocka_unit_test(volumes_are_pooled_as_defined),
+        cmocka_unit_test(adaptive_windows_are_their_definition),
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(wrong_geometry_is_refused_with_its_numbers),
     };

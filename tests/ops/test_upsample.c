@@ -47,6 +47,14 @@ static void rows_by_hand(void **state)
     row_becomes("aligned 4", aligned, 3, x, 4, (double[]){0, 8.0 / 3, 16.0 / 3, 8});
     row_becomes("aligned 2", aligned, 3, x, 2, (double[]){0, 8});
     row_becomes("aligned 1", aligned, 3, x, 1, (double[]){0});
+    wg_upsample2d_options cubic = {.mode = WG_BICUBIC},
+                          ends = {.mode = WG_BICUBIC, .align_corners = true};
+    row_becomes("cubic 3", cubic, 3, x, 3, (double[]){0, 4, 8});
+    row_becomes("cubic 1", cubic, 3, x, 1, (double[]){4});
+    row_becomes("cubic, aligned 3", ends, 3, x, 3, (double[]){0, 4, 8});
+    /* between 0 and 4, all four of 0, 0, 4, 8 count, half way with -3/32, 19/32, 19/32, -3/32 */
+    row_becomes("cubic, aligned 5", ends, 3, x, 5, (double[]){0, 1.625, 4, 6.375, 8});
+    row_becomes("cubic from one", cubic, 1, x + 1, 3, (double[]){4, 4, 4});
     row_becomes("from one", bilinear, 1, x + 1, 3, (double[]){4, 4, 4});
     row_becomes("from one, aligned", aligned, 1, x + 1, 3, (double[]){4, 4, 4});
 }
@@ -82,7 +90,11 @@ static void both_directions_are_adjoint(void **state)
     static const struct {
         wg_upsample_mode mode;
         bool align;
-    } kinds[] = {{WG_NEAREST, false}, {WG_BILINEAR, false}, {WG_BILINEAR, true}};
+    } kinds[] = {{WG_NEAREST, false},
+                 {WG_BILINEAR, false},
+                 {WG_BILINEAR, true},
+                 {WG_BICUBIC, false},
+                 {WG_BICUBIC, true}};
     static const int64_t sizes[][4] = {{2, 3, 4, 6}, {3, 3, 7, 5}, {5, 4, 2, 9}, {1, 1, 3, 1},
                                        {7, 2, 1, 1}, {4, 4, 4, 4}, {1, 6, 2, 4}};
     for (int k = 0; k < WG_COUNT(kinds); k++)
@@ -136,6 +148,44 @@ static void results_do_not_depend_on_threads(void **state)
     wg_graph_free(g);
 }
 
+/* Of signals and volumes: rows by hand, the product of all axes in either order, a NaN that stays
+ * where it is along an axis that keeps its size. */
+static void signals_and_volumes(void **state)
+{
+    (void)state;
+    const double row[] = {0, 4, 8}, cube[] = {0, 4, 8, 20, 1, 5, 9, NAN};
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_constant(g, WG_F64, WG_SHAPE(1, 1, 3), row);
+    wg_value *v = wg_constant(g, WG_F64, WG_SHAPE(1, 1, 2, 2, 2), cube);
+    wg_value *far = wg_iota(g, WG_F64, WG_SHAPE(1, 1, 2, 3, 4), 4, 0, 1);
+    wg_value *wanted[] = {
+        wg_upsample1d(x, &(wg_upsample1d_options){.mode = WG_LINEAR, .scale = 2}),
+        wg_upsample1d(x, &(wg_upsample1d_options){.size = 5}),
+        wg_upsample3d(v, &(wg_upsample3d_options){.mode = WG_LINEAR, .size = {4, 2, 2}}),
+        wg_upsample3d(v, &(wg_upsample3d_options){.size = {1, 2, 3}}),
+        wg_upsample3d(far, &(wg_upsample3d_options){WG_LINEAR, true, {3, 5, 7}, {0}}),
+        wg_upsample3d(far, &(wg_upsample3d_options){WG_CUBIC, true, {3, 2, 2}, {0}}),
+    };
+    wg_plan *p = small_run(g, wanted, WG_COUNT(wanted), 1);
+    check_close("linear", p, wanted[0], (double[]){0, 1, 3, 5, 7, 8}, 6);
+    check_close("nearest", p, wanted[1], (double[]){0, 0, 4, 4, 8}, 5);
+    for (int i = 0; i < 16; i++) {
+        double t = (double[]){0, 0.25, 0.75, 1}[i / 4], y = small_at(p, wanted[2], i);
+        double expected = i % 4 < 3 ? cube[i % 4] + t : NAN;
+        check_that(isnan(expected) ? isnan(y) : fabs(y - expected) <= 1e-14, "%d: %g, not %g", i, y,
+                   expected);
+    }
+    check_close("nearest volume", p, wanted[3], (double[]){0, 0, 4, 8, 8, 20}, 6);
+    for (int i = 0; i < 3 * 5 * 7; i++) /* numbers that grow evenly along W stay so */
+        check_that(fabs(small_at(p, wanted[4], i) - (i % 7) * 0.5) <= 1e-14, "%d: %g", i,
+                   small_at(p, wanted[4], i));
+    for (int i = 0; i < 3 * 2 * 2; i++)
+        check_that(fabs(small_at(p, wanted[5], i) - (i % 2) * 3) <= 1e-14, "%d: %g", i,
+                   small_at(p, wanted[5], i));
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
 /* ---- refusals -------------------------------------------------------------------------------- */
 
 typedef struct upsampling {
@@ -147,6 +197,16 @@ static wg_value *upsample(wg_graph *g, const void *arguments)
 {
     const upsampling *u = arguments;
     return wg_upsample2d(wg_input(g, "x", WG_F32, u->shape), &u->o);
+}
+
+static wg_value *upsample_signal(wg_graph *g, const void *options)
+{
+    return wg_upsample1d(wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 6)), options);
+}
+
+static wg_value *upsample_volume(wg_graph *g, const void *options)
+{
+    return wg_upsample3d(wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 3, 4, 5)), options);
 }
 
 #define X                                                                                          \
@@ -166,7 +226,15 @@ static const small_refusal refusals[] = {
      "a scale of 1e+300 makes 3e+300 of 3"},
     {upsample, &(const upsampling){X, {.size = {INT64_MAX, 2}}}, "height is 9223372036854775807"},
     {upsample, &(const upsampling){X, {.size = {2, 2}, .align_corners = true}},
-     "corners can be aligned in mode bilinear only"},
+     "corners cannot be aligned in mode nearest"},
+    {upsample_signal, &(const wg_upsample1d_options){.mode = WG_LINEAR},
+     "upsample1d: neither a size nor a scale is given for L"},
+    {upsample_signal, &(const wg_upsample1d_options){.size = -1}, "size is -1, must be 1 to"},
+    {upsample_volume, &(const wg_upsample3d_options){.size = {2, 2, 0}, .scale = {0, 0, 0.1}},
+     "upsample3d: a scale of 0.1 makes 0.5 of 5 along W, must be 1 to 2147483647"},
+    {upsample_volume, &(const wg_upsample3d_options){.size = {-2, 2, 2}}, "depth is -2"},
+    {upsample_volume, &(const wg_upsample3d_options){.size = {2, 2, 2}, .align_corners = true},
+     "corners cannot be aligned in mode nearest"},
     {upsample, &(const upsampling){{4, {1, 2, 0, 4}}, {.size = {2, 2}}},
      "the operand's height is 0"},
     {upsample, &(const upsampling){{3, {2, 3, 4}}, {.size = {2, 2}}},
@@ -184,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_by_hand),
         cmocka_unit_test(planes_by_hand),
+        cmocka_unit_test(signals_and_volumes),
         cmocka_unit_test(both_directions_are_adjoint),
         cmocka_unit_test(results_do_not_depend_on_threads),
         cmocka_unit_test(wrong_sizes_are_refused),

@@ -93,10 +93,12 @@ void KERNEL(pool_scatter)(wg_call *c)
     }
 }
 
-/* What the mean of a window divides by, given how many of its elements lie inside. */
-static wide divisor(const wg_pool_attrs *a, int64_t inside)
+/* What the mean of window p, q divides by, given how many of its elements lie inside. */
+static wide divisor(const wg_pool_attrs *a, const wg_sliding *h, int64_t p, const wg_sliding *w,
+                    int64_t q, int64_t inside)
 {
-    return (wide)(a->exclude_padding ? inside : a->kernel_h * a->kernel_w);
+    return (wide)(a->exclude_padding ? inside
+                                     : wg_sliding_padded_taps(h, p) * wg_sliding_padded_taps(w, q));
 }
 
 void KERNEL(avg_pool2d)(wg_call *c)
@@ -122,7 +124,8 @@ void KERNEL(avg_pool2d)(wg_call *c)
             for (int64_t l = l_first; l < l_end; l++)
                 sum += from[wg_sliding_position(&w, q, l)];
         }
-        y[o] = (real)(sum / divisor(a, (k_end - k_first) * (l_end - l_first)));
+        int64_t inside = (k_end - k_first) * (l_end - l_first);
+        y[o] = (real)(sum / divisor(a, &h, p, &w, q, inside));
     }
 }
 
@@ -146,8 +149,9 @@ void KERNEL(avg_pool2d_grad)(wg_call *c)
             int64_t p = o / w.count, q = o % w.count, k_first, k_end, l_first, l_end;
             wg_sliding_taps(&h, p, &k_first, &k_end);
             wg_sliding_taps(&w, q, &l_first, &l_end);
-            real each = (real)(dy[plane * h.count * w.count + o] /
-                               divisor(a, (k_end - k_first) * (l_end - l_first)));
+            int64_t inside = (k_end - k_first) * (l_end - l_first);
+            real each =
+                (real)(dy[plane * h.count * w.count + o] / divisor(a, &h, p, &w, q, inside));
             for (int64_t k = k_first; k < k_end; k++)
                 for (int64_t l = l_first; l < l_end; l++)
                     to[wg_sliding_position(&h, p, k) * w.size + wg_sliding_position(&w, q, l)] +=

@@ -1,7 +1,8 @@
 /* Planes resampled along rows and columns, both given by their taps: interpolation, and its
  * transpose.  Columns take a gather for each tap, rows only additions of what lies side by side; so
  * columns are resampled where there are fewer rows.  If that is in x, rows of x become rows of
- * y's width, of which a ring of as many is kept as a row of y has taps. */
+ * y's width, of which a ring of as many is kept as a row of y has taps.  Columns that
+ * keep their number (from = to) are copied: they have no list, and threads need no scratch. */
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/sizes.h"
 #include "backends/simd/kernels/team.h"
@@ -23,9 +24,27 @@ SIMD_INLINE void sum_taps(const simd_taps *t, int64_t first, int most, bool add,
     }
 }
 
+/* The same of four, as two and two. */
+static void sum_four_taps(const simd_taps *t, const float *x, float *restrict y)
+{
+    const int32_t *index = t->index;
+    const float *weight = t->weight;
+    int64_t to = t->to;
+    for (int64_t o = 0; o < to; o++) {
+        float a = weight[o] * x[index[o]], b = weight[2 * to + o] * x[index[2 * to + o]];
+        a += weight[to + o] * x[index[to + o]];
+        b += weight[3 * to + o] * x[index[3 * to + o]];
+        y[o] = a + b;
+    }
+}
+
 /* x has a 0 behind its last number. */
 static void resample_row(const simd_taps *t, const float *x, float *restrict y)
 {
+    if (t->most == 4) {
+        sum_four_taps(t, x, y);
+        return;
+    }
     if (t->most % 2)
         sum_taps(t, 0, 1, false, x, y);
     else
@@ -50,6 +69,17 @@ SIMD_INLINE void add_two_rows(const float *a, float s, const float *b, float t, 
     }
 }
 
+/* The same of four, as two and two. */
+static void add_four_rows(const float *const x[4], const float weight[4], int64_t n,
+                          float *restrict y)
+{
+    const float *a = x[0], *b = x[1], *c = x[2], *d = x[3];
+    for (int64_t j = 0; j < n; j++) {
+        float sum = weight[0] * a[j] + weight[1] * b[j];
+        y[j] = sum + (weight[2] * c[j] + weight[3] * d[j]);
+    }
+}
+
 /* y [width] = the weighted sum of the rows that row o of the result takes; row i lies at
  * x + (i % period) width. */
 static void combine_rows(const simd_taps *t, int64_t o, const float *x, int64_t period,
@@ -58,6 +88,14 @@ static void combine_rows(const simd_taps *t, int64_t o, const float *x, int64_t 
     const int32_t *index = t->index + o;
     const float *weight = t->weight + o;
     int64_t k = 0;
+    if (t->most == 4 && index[3 * t->to] < t->from) {
+        const float *four[4],
+            of[4] = {weight[0], weight[t->to], weight[2 * t->to], weight[3 * t->to]};
+        for (; k < 4; k++)
+            four[k] = x + index[k * t->to] % period * width;
+        add_four_rows(four, of, width, y);
+        return;
+    }
     for (; k + 1 < t->most && index[(k + 1) * t->to] < t->from; k += 2) {
         const float *a = x + index[k * t->to] % period * width,
                     *b = x + index[(k + 1) * t->to] % period * width;
@@ -122,6 +160,13 @@ static void rows_first(const simd_resample *a, const float *x, int64_t first, in
     }
 }
 
+/* The same where columns stay. */
+static void rows_only(const simd_resample *a, const float *x, int64_t first, int64_t end, float *y)
+{
+    for (int64_t o = first; o < end; o++, y += a->columns.to)
+        combine_rows(&a->rows, o, x, a->rows.from, a->columns.from, y);
+}
+
 static void resample_block(const void *args, int64_t block, int me)
 {
     const simd_resample *a = args;
@@ -130,7 +175,10 @@ static void resample_block(const void *args, int64_t block, int me)
     int64_t first = block % blocks * BLOCK, end = simd_smaller(first + BLOCK, rows->to);
     const float *x = a->x + plane * rows->from * columns->from;
     float *y = a->y + (plane * rows->to + first) * columns->to;
-    (rows->from < rows->to ? columns_first : rows_first)(a, x, first, end, room_of(a, me), y);
+    if (columns->from == columns->to)
+        rows_only(a, x, first, end, y);
+    else
+        (rows->from < rows->to ? columns_first : rows_first)(a, x, first, end, room_of(a, me), y);
 }
 
 void SIMD(resample)(const simd_resample *a)

@@ -13,7 +13,7 @@ typedef struct simd_taps {
     const float *weight;
 } simd_taps;
 
-/* y [planes, rows.to, columns.to] from x [planes, rows.from, columns.from] */
+/* y [planes, rows.to, columns.to] from x [planes, rows.from, columns.from]; columns may stay. */
 typedef struct simd_resample {
     const float *x;
     float *y;

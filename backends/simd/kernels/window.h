@@ -22,6 +22,13 @@ static inline int64_t window_end_tap(const simd_window *w, int64_t window)
     return simd_smaller(w->kernel, end);
 }
 
+/* Without dilation, the taps of a window that lie in the padded axis: all, but for a last one that
+ * ends behind it. */
+static inline int64_t window_padded_taps(const simd_window *w, int64_t window)
+{
+    return simd_smaller(w->kernel, w->size + 2 * w->padding - window * w->stride);
+}
+
 /* The windows [*from, *to) in which a tap lies within the axis: mostly all, which needs no division
  * (a row of few windows takes less time than its taps' divisions). */
 static inline void window_range(const simd_window *w, int64_t tap, int64_t *from, int64_t *to)

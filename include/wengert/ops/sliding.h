@@ -30,6 +30,7 @@ typedef struct wg_sliding {
     int64_t padding;  /**< positions added at each end */
     int64_t dilation; /**< between taps */
     int64_t count;    /**< windows that fit */
+    bool partial;     /**< the last one may end behind the padding; see wg_need_sliding */
 } wg_sliding;
 
 /** Position of tap k of window o. */
@@ -60,6 +61,13 @@ static inline void wg_sliding_taps(const wg_sliding *w, int64_t o, int64_t *firs
         *end = *first;
 }
 
+/** The taps of window o, without dilation, that lie in the padded input: all, unless partial. */
+static inline int64_t wg_sliding_padded_taps(const wg_sliding *w, int64_t o)
+{
+    int64_t left = w->size + 2 * w->padding - o * w->stride;
+    return left < w->kernel ? left : w->kernel;
+}
+
 /** The window whose tap k lies at `position`, or -1. */
 static inline int64_t wg_sliding_at(const wg_sliding *w, int64_t position, int64_t k)
 {
@@ -68,7 +76,9 @@ static inline int64_t wg_sliding_at(const wg_sliding *w, int64_t position, int64
     return distance >= 0 && distance % w->stride == 0 && o < w->count ? o : -1;
 }
 
-/** For shape rules: checks the fields of *w for the axis named `axis` ("H") and sets w->count. */
+/** For shape rules: checks the fields of *w for the axis named `axis` ("H") and sets w->count.  If
+ * w->partial, the quotient in it is rounded up (PyTorch's ceil_mode), unless the last window would
+ * then begin behind the input. */
 WG_API bool wg_need_sliding(wg_node *n, const char *axis, wg_sliding *w);
 
 #ifdef __cplusplus

@@ -49,15 +49,17 @@ static int64_t next_in_part(int64_t q, int64_t from, int64_t to)
 }
 
 /* What sums are divided by where all taps of a row of windows lie within W. */
-static real whole_divisor(const simd_mean_pool *a, taps k)
+static real whole_divisor(const simd_mean_pool *a, int64_t p, taps k)
 {
-    return (real)((a->exclude_padding ? k.end - k.first : a->h.kernel) * a->w.kernel);
+    int64_t rows = a->exclude_padding ? k.end - k.first : window_padded_taps(&a->h, p);
+    return (real)(rows * a->w.kernel);
 }
 
-/* By how much a window of fewer taps counts more. */
-static real share_of(const simd_mean_pool *a, taps l)
+/* By how much window q of fewer taps counts more. */
+static real share_of(const simd_mean_pool *a, int64_t q, taps l)
 {
-    return a->exclude_padding ? (real)a->w.kernel / (real)(l.end - l.first) : 1;
+    int64_t columns = a->exclude_padding ? l.end - l.first : window_padded_taps(&a->w, q);
+    return (real)a->w.kernel / (real)columns;
 }
 
 /* ---- means ----------------------------------------------------------------------------------- */
@@ -123,13 +125,13 @@ static void mean_row(const void *args, int64_t row)
     int64_t p = row % a->h.count, from = j->from, to = a->w.kernel < WIDE ? j->to : from;
     taps k = taps_of(&a->h, p);
     const real *x = (const real *)a->from + row / a->h.count * a->h.size * a->w.size,
-               *sum = add_rows(a, x, p, k, columns), divisor = whole_divisor(a, k);
+               *sum = add_rows(a, x, p, k, columns), divisor = whole_divisor(a, p, k);
     if (from < to)
         sum_windows(&a->w, sum + window_position(&a->w, from, 0), to - from, y + from);
     for (int64_t q = next_in_part(-1, from, to); q < a->w.count; q = next_in_part(q, from, to)) {
         taps l = taps_of(&a->w, q);
         y[q] = sum_side_by_side(sum + window_position(&a->w, q, l.first), l.end - l.first) *
-               share_of(a, l);
+               share_of(a, q, l);
     }
     for (int64_t q = 0; q < a->w.count; q++)
         y[q] /= divisor;
@@ -189,7 +191,7 @@ static void spread_row(const job *j, const real *dy, real divisor, real *restric
     }
     for (int64_t q = next_in_part(-1, from, to); q < w->count; q = next_in_part(q, from, to)) {
         taps t = taps_of(w, q);
-        real share = dy[q] * share_of(j->a, t);
+        real share = dy[q] * share_of(j->a, q, t);
         for (int64_t l = t.first; l < t.end; l++)
             dx[window_position(w, q, l)] += share;
     }
@@ -209,11 +211,11 @@ static void spread_plane(const void *args, int64_t plane)
         taps k = taps_of(&a->h, p);
         real *to = dx + window_position(&a->h, p, k.first) * W;
         if (a->h.kernel == 1) { /* each row of windows has a row of its own */
-            spread_row(j, dy, whole_divisor(a, k), to);
+            spread_row(j, dy, whole_divisor(a, p, k), to);
             continue;
         }
         memset(row, 0, (size_t)W * sizeof *row);
-        spread_row(j, dy, whole_divisor(a, k), row);
+        spread_row(j, dy, whole_divisor(a, p, k), row);
         for (; k.first < k.end; k.first++, to += W)
             for (int64_t i = 0; i < W; i++)
                 to[i] += row[i];
