@@ -28,6 +28,8 @@ typedef struct harness {
     const char *python;
     bench_child ours[CASES], theirs[CASES]; /* theirs: where there is PyTorch */
     bench_limits limits[BENCH_MAX_RUNS];
+    bench_square square;
+    double products[CASES][BENCH_MAX_RUNS]; /* seconds of the same work as products alone */
 } harness;
 
 static void print_case(const bench_case *c)
@@ -56,27 +58,46 @@ static bool start(harness *h, int threads)
     return true;
 }
 
-static bool run_round(harness *h, bool counts)
+/* Half of the operations of a step, as products of large squares: what the machine gives just
+ * now, for as long.  The best product of all rounds says what it gives when it gives most. */
+static bool run_products(harness *h, const bench_case *c, double *seconds)
+{
+    double n = (double)h->square.n, half = bench_case_flops(c) / 2, one = 2 * n * n * n;
+    int calls = half > one ? (int)(half / one) : 1;
+    double each;
+    bool good =
+        bench_time_calls(&(bench_subject){bench_square_run, &h->square}, calls, &each) == WG_OK;
+    *seconds += each * half / one;
+    return good;
+}
+
+static bool run_round(harness *h, int round)
 {
     for (int i = 0; i < CASES; i++) {
-        if (!bench_child_run(&h->ours[i], counts) ||
-            (h->theirs[i].pid && !bench_child_run(&h->theirs[i], counts))) {
+        double products = 0;
+        if (!run_products(h, &cases[i], &products) || !bench_child_run(&h->ours[i], round >= 0) ||
+            !run_products(h, &cases[i], &products) ||
+            (h->theirs[i].pid && !bench_child_run(&h->theirs[i], round >= 0))) {
             fprintf(stderr, "bench_steps: a process ended in a step of case %d\n", i + 1);
             return false;
         }
+        if (round >= 0)
+            h->products[i][round] = products;
     }
     return true;
 }
 
 static bool measure(harness *h, int threads)
 {
+    if (bench_square_make(&h->square, 0, threads) != WG_OK)
+        return false;
     for (int k = 0; k < WARM_UP; k++)
-        if (!run_round(h, false))
+        if (!run_round(h, -1))
             return false;
     for (int k = 0; k < h->rounds; k++)
         if (bench_limits_measure(&h->limits[k], &(bench_limits_options){.threads = threads}) !=
                 WG_OK ||
-            !run_round(h, true))
+            !run_round(h, k))
             return false;
     return true;
 }
@@ -105,6 +126,17 @@ static void print_child(const bench_case *c, const bench_child *x, double limit)
            1e-9 * flops / t.median, 100 * flops / t.median / limit, x->peak / 0x1p20);
 }
 
+/* The time of as many operations in products alone, before and after the step, over its own. */
+static void print_share(const harness *h, int i)
+{
+    double share[BENCH_MAX_RUNS];
+    for (int k = 0; k < h->rounds; k++)
+        share[k] = h->products[i][k] / h->ours[i].seconds[k];
+    bench_times t = bench_summary(share, h->rounds);
+    printf("  %-22s %8.2f %8.2f %8.2f    of the rate of products just before and after\n", "share",
+           t.median, t.min, t.max);
+}
+
 /* Of the steps of one round each: theirs over ours. */
 static void print_ratio(const bench_child *ours, const bench_child *theirs)
 {
@@ -127,6 +159,7 @@ static void print(const harness *h)
         print_case(&cases[i]);
         printf(": %.1f GFLOP\n", 1e-9 * bench_case_flops(&cases[i]));
         print_child(&cases[i], &h->ours[i], limit);
+        print_share(h, i);
         if (h->theirs[i].runs) {
             print_child(&cases[i], &h->theirs[i], limit);
             print_ratio(&h->ours[i], &h->theirs[i]);
@@ -266,6 +299,7 @@ int main(int argc, char **argv)
     bool good = start(&h, threads) && measure(&h, threads);
     if (good)
         print(&h);
+    bench_square_free(&h.square);
     for (int i = 0; i < CASES; i++) {
         bench_child_end(&h.ours[i]);
         bench_child_end(&h.theirs[i]);
