@@ -185,21 +185,6 @@ static int threads_for(const wg_call *c, const products *a)
     return a->batches * a->one.m * a->one.n * a->one.k < SMALL ? 1 : c->threads;
 }
 
-/* Of a linear layer, the panels of its weights: of few rows, or of few terms and so many rows that
- * packing in each run would take a few percent of it.  (A search has plans for some numbers of
- * rows, and each keeps its own: what is large is rather packed again.) */
-size_t wgi_simd_product_keeps(const wg_node *n)
-{
-    enum { ROWS = 256 };
-    if (n->op != &wg_op_linear || !wgi_is_parameter(n->in[1]))
-        return 0;
-    simd_product p = products_of_node(n).one;
-    bool pays = p.m <= WGI_FEW_ROWS || (p.m <= ROWS && p.k <= WGI_FEW_TERMS);
-    return pays && p.tb && !is_one_column(&p)
-               ? (size_t)simd_product_packed(p.n, p.k) * wg_dtype_size(n->in[1]->dtype)
-               : 0;
-}
-
 /* Where B is packed in each run anyway it is soon kept, but not at once: memory that is touched for
  * the first time costs as much as a few runs. */
 static void use_kept(const wg_call *c, simd_product *p)
@@ -273,6 +258,23 @@ static void run_amx(wg_call *c)
 {
     const simd_table *kernels = simd_kernels(c);
     run_by(c, kernels->amx_product ? kernels->amx_product : kernels->f32->product);
+}
+
+/* ---- what is kept of fixed weights ----------------------------------------------------------- */
+
+/* Of a linear layer, the panels of its weights: of few rows, or of few terms and so many rows that
+ * packing in each run would take a few percent of it.  (A search has plans for some numbers of
+ * rows, and each keeps its own: what is large is rather packed again.) */
+size_t wgi_simd_product_keeps(const wg_node *n)
+{
+    enum { ROWS = 256 };
+    if (n->op != &wg_op_linear || !wgi_is_parameter(n->in[1]) || !refuses_amx(n))
+        return 0; /* AMX has panels of parts, not of numbers */
+    simd_product p = products_of_node(n).one;
+    bool pays = p.m <= WGI_FEW_ROWS || (p.m <= ROWS && p.k <= WGI_FEW_TERMS);
+    return pays && p.tb && !is_one_column(&p)
+               ? (size_t)simd_product_packed(p.n, p.k) * wg_dtype_size(n->in[1]->dtype)
+               : 0;
 }
 
 /* ---- many tiny matrices ---------------------------------------------------------------------- */

@@ -38,19 +38,21 @@ static element expected(const simd_product *p, const real *old, int64_t i, int64
 
 typedef void product(const simd_product *p);
 
-static product *product_of(const simd_table *table)
+/* Which is for f32, keeps no order of terms, and reads no packed matrix */
+static bool is_on_amx(const simd_table *table, const simd_product *p)
 {
-#ifndef SIMD_F64
-    if (table->amx_product)
-        return table->amx_product;
-#endif
-    return floats_of(table)->product;
+    return sizeof(real) == sizeof(float) && table->amx_product && !p->in_order;
+}
+
+static product *product_of(const simd_table *table, const simd_product *p)
+{
+    return is_on_amx(table, p) ? table->amx_product : floats_of(table)->product;
 }
 
 static int64_t scratch_of(const simd_table *table, const simd_product *p, int threads)
 {
-    return table->amx_product ? simd_amx_scratch(p->m, p->n, p->k, threads)
-                              : simd_product_scratch(p->m, p->n, p->k, threads);
+    return is_on_amx(table, p) ? simd_amx_scratch(p->m, p->n, p->k, threads)
+                               : simd_product_scratch(p->m, p->n, p->k, threads);
 }
 
 /* Of the sum of magnitudes: some roundings, but two at most on AMX, where a part that is left out
@@ -70,7 +72,7 @@ static real *result_of(const simd_table *table, simd_product p, int threads, con
     if (p.beta == 0) /* must not be read */
         for (int64_t i = 0; i < p.m * p.n; i++)
             c[i / p.n * p.ldc + i % p.n] = NAN;
-    product_of(table)(&p);
+    product_of(table, &p)(&p);
     free_room(scratch, size);
     return c;
 }

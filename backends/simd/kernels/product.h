@@ -29,6 +29,7 @@ typedef struct simd_product {
     bool relu;
     int threads;
     void *scratch; /* simd_product_scratch numbers */
+    /* Not on AMX: */
     void *packed;  /* op(B) of a product that is not long, simd_product_packed numbers; or NULL */
     bool in_order; /* a row gets the bits that it gets among many: no dot products */
 } simd_product;

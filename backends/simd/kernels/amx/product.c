@@ -209,6 +209,7 @@ static void multiply_without_parts(const plan *w, square at, room *r)
     part.relu = false;
     part.threads = 1;
     part.scratch = r->scratch;
+    part.packed = NULL;
     SIMD_OTHER(product)(&part);
 }
 
