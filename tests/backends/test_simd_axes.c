@@ -223,16 +223,20 @@ static const wg_pool2d_options wide_pools[] = {
     {.kernel = {4, 32}, .stride = {1, 4}},
     {.kernel = {2, 33}, .stride = {3, 2}, .padding = {0, 3}},
     {.kernel = {2, 21}, .stride = {1, 2}},
+    {.kernel = {5, 14}, .stride = {5, 12}, .ceil_mode = true},
 };
 
-/* Windows of which a row of the plane [9,13] has less than eight; the last ones, with padding and
- * dilation, go tap by tap. */
+/* Windows of which a row of the plane [9,13] has less than eight; those with dilation and taps
+ * outside of the plane go tap by tap. */
 static const wg_pool2d_options few_pools[] = {
     {.kernel = {2, 2}},
     {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
     {.kernel = {5, 3}, .stride = {1, 3}, .padding = {2, 1}},
     {.kernel = {2, 2}, .stride = {2, 3}, .dilation = {3, 2}},
     {.kernel = {3, 3}, .stride = {3, 2}, .padding = {1, 1}, .dilation = {2, 2}},
+    {.kernel = {3, 2}, .stride = {3, 4}, .ceil_mode = true},
+    {.kernel = {3, 1}, .stride = {4, 2}, .dilation = {3, 1}, .ceil_mode = true},
+    {.kernel = {1, 3}, .stride = {1, 3}, .dilation = {1, 2}, .ceil_mode = true},
 };
 
 static wg_value *pooled_few(wg_value *x, int variant)

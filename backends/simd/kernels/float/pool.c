@@ -219,6 +219,12 @@ static void max_of_windows(const void *args, int64_t row)
 
 /* ---- small planes ---------------------------------------------------------------------------- */
 
+/* Whether all taps of all windows lie within the axis. */
+static bool is_within(const simd_window *w)
+{
+    return w->padding == 0 && window_position(w, w->count - 1, w->kernel - 1) < w->size;
+}
+
 /* Whether LANES windows are taken together whatever their rows: a row has fewer, and that takes
  * fewer vectors than one window after the other, whose rows mostly end within a vector.  A tap
  * outside of the plane reads the nearest number within, which without dilation is one of the
@@ -230,7 +236,7 @@ static bool is_small(const simd_pool *a)
     int64_t windows_of_plane = h->count * w->count,
             together = w->kernel * simd_divide_up(windows_of_plane, LANES),
             in_turn = 2 * windows_of_plane * simd_divide_up(w->kernel, LANES);
-    bool within = h->padding == 0 && w->padding == 0, dense = h->dilation == 1 && w->dilation == 1;
+    bool within = is_within(h) && is_within(w), dense = h->dilation == 1 && w->dilation == 1;
     return w->count < LANES && together < in_turn && (within || dense) && h->kernel <= h->size &&
            w->kernel <= w->size && a->planes >= LANES * a->threads;
 }
