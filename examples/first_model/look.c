@@ -3,6 +3,23 @@
 
 #include <stdio.h>
 
+/* A page to open in a browser, and a picture if Graphviz is there */
+static bool draw(const wg_graph *g)
+{
+    wg_error error;
+    FILE *page = fopen("model.html", "w");
+    bool good = page && wg_graph_write_page(g, "first model", page, &error) == WG_OK;
+    if (page && !good)
+        fprintf(stderr, "%s\n", error.text);
+    if (!page || fclose(page) != 0) {
+        perror("model.html");
+        good = false;
+    }
+    if (wg_picture_save(g, "model.svg", NULL, &error) != WG_OK)
+        printf("no picture: %s\n", error.text);
+    return good;
+}
+
 int main(void)
 {
     wg_graph *g = wg_graph_new();
@@ -20,12 +37,7 @@ int main(void)
     printf("gradient: %s\n", report.message);
 
     wg_grad_all(loss); /* the gradient is drawn too */
-    wg_error error;
-    FILE *page = fopen("model.html", "w");
-    if (!page || wg_graph_write_page(g, "first model", page, &error) != WG_OK || fclose(page) != 0)
-        status = WG_EIO;
-    if (wg_picture_save(g, "model.svg", NULL, &error) != WG_OK) /* needs Graphviz */
-        printf("no picture: %s\n", error.text);
+    bool drawn = draw(g);
     wg_graph_free(g);
-    return status != WG_OK;
+    return status != WG_OK || !drawn;
 }

@@ -1,5 +1,5 @@
 /* train [EPOCHS]: learns which of three spirals a point belongs to, and keeps the run in the folder
- * "run".  Ctrl-C stops it; the same command goes on. */
+ * "run".  Ctrl-C stops it; the same command resumes it. */
 #include "network.h"
 
 #include <math.h>
