@@ -4,7 +4,9 @@
  *
  * If m divides n, these are windows of n / m side by side, as any pooling has them.  If not, their
  * lengths differ by 1 at most, and they may overlap; so the elements of each are laid side by side,
- * as many as the longest has.  A shorter window repeats its last element, or, of means, has a zero
+ * as many as the longest has.  For maxima, a shorter window repeats its last element, and all are
+ * pooled at once: of equal numbers, the first of the whole window counts.  Means are taken along
+ * one axis after the other, which leaves less to lay out for the next; a shorter window has a zero
  * at its end, and its mean is multiplied by what it lacks. */
 #include "wengert/ops/ops.h"
 
@@ -119,25 +121,32 @@ static wg_value *pool(const request *r, wg_value *x, const int64_t *kernel)
     return (r->max ? (wg_max_pool3d) : (wg_avg_pool3d))(r->at, x, &three);
 }
 
+/* Means along an axis whose windows are not of one length */
+static wg_value *means_along(const request *r, wg_value *x, int axis, int64_t most)
+{
+    int64_t kernel[AXES] = {1, 1, 1};
+    kernel[axis - 2] = most;
+    x = side_by_side(r, x, axis, most);
+    x = x ? pool(r, x, kernel) : NULL;
+    return x ? with_shares(r, x, axis, most) : NULL;
+}
+
 static wg_value *adapt(const request *r)
 {
     wg_value *x = r->x;
     int64_t kernel[AXES] = {0};
-    bool even[AXES] = {false};
+    bool rest = false; /* windows of several elements are left */
     if (!x || !check(r))
         return NULL;
     for (int k = 0; k < r->axes && x; k++) {
-        int64_t from = r->x->shape.dim[2 + k];
-        even[k] = from % r->to[k] == 0;
-        kernel[k] = longest(from, r->to[k]);
-        if (!even[k])
-            x = side_by_side(r, x, 2 + k, kernel[k]);
+        int64_t from = r->x->shape.dim[2 + k], most = longest(from, r->to[k]);
+        bool even = from % r->to[k] == 0;
+        kernel[k] = even || r->max ? most : 1;
+        if (!even)
+            x = r->max ? side_by_side(r, x, 2 + k, most) : means_along(r, x, 2 + k, most);
+        rest = rest || kernel[k] > 1;
     }
-    wg_value *y = x ? pool(r, x, kernel) : NULL;
-    for (int k = 0; k < r->axes && y && !r->max; k++)
-        if (!even[k])
-            y = with_shares(r, y, 2 + k, kernel[k]);
-    return y;
+    return x && (rest || x == r->x) ? pool(r, x, kernel) : x;
 }
 
 wg_value *(wg_adaptive_max_pool1d)(const char *at, wg_value *x, int64_t size)
